@@ -3,7 +3,7 @@
 usage: _against.py NAME --ours BUILD --theirs BUILD --commit COMMIT [--turns N] [--report FILE] [OPTION...]
 
 `scripts/bench --against` runs this file. The bench script itself is this checkout's for both builds. A ratio above 1
-says that this checkout is better than COMMIT, whichever way the metric goes.
+says that this checkout is better than COMMIT, both for metrics where higher is better and for those where lower is.
 """
 import argparse
 import json
@@ -18,12 +18,13 @@ import tempfile
 from _bench_json import HIGHER, LOWER, REPO, commit, machine
 from _run import benches, command
 
-# The speed of a shared machine changes by up to a factor of two within minutes, so fewer turns say nothing.
+# The speed of a shared machine changes by up to a factor of two within minutes, so a comparison in fewer than
+# `LEAST_TURNS` turns means nothing.
 LEAST_TURNS = 10
 
 
 def ratio(better, ours, theirs):
-    """Returns how many times as good `ours` is as `theirs`. It is infinite where the divisor would be zero."""
+    """Returns how many times as good the value `ours` of a metric is as `theirs`: infinite if the divisor is zero."""
     above, below = (ours, theirs) if better == HIGHER else (theirs, ours)
     if above == below:
         return 1.0
@@ -44,7 +45,7 @@ def written(value):
 def compare(turns):
     """Compares the two sides of each turn, where a turn is a pair (our metrics, their metrics).
 
-    Returns {name: figures} for the metrics that declare which direction is better."""
+    Returns {name: figures}. Metrics for which the bench does not declare whether higher is better are left out."""
     result = {}
     for name, first in turns[0][0].items():
         if first["better"] not in (HIGHER, LOWER) or any(name not in side for turn in turns for side in turn):
@@ -94,7 +95,8 @@ def main(argv):
     sides = {"this checkout": args.ours, args.commit: args.theirs}
     turns = []
     for turn in range(args.turns):
-        # The order changes with each turn, so that what a run leaves behind on the machine affects both sides.
+        # The order of the two builds changes with each turn, so that what a run leaves behind on the machine affects
+        # both.
         order = list(sides) if turn % 2 == 0 else list(reversed(sides))
         got = {whose: play(args.bench, sides[whose], whose, options) for whose in order}
         turns.append(tuple(got[whose] for whose in sides))

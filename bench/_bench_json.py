@@ -36,7 +36,7 @@ def program(name):
 
 
 def commit():
-    # scripts/gpu-check writes the file `COMMIT` into the folder that it bundles.
+    # A bundle of scripts/gpu-check has no git repository, but a file `COMMIT` that contains the commit.
     bundled = REPO / "COMMIT"
     if bundled.exists():
         return bundled.read_text().strip()
@@ -66,11 +66,13 @@ class Report:
             self.result["smoke"] = True
 
     def expect(self, metrics):
-        """Replaces the declared metrics, where the options ask for a part of the bench or for other data."""
+        """Replaces the declared metrics. A bench calls it if its options or its data change what it measures."""
         self.declared = dict(metrics)
 
     def add(self, name, value, unit, target=None, peer=None, target_ratio=None, limit=None):
-        """Adds a figure. `target` is for the value, `target_ratio` for its ratio to the peer's in the same run."""
+        """Adds a figure. `peer` is the same figure of another system.
+
+        `target` is the goal for `value`, and `target_ratio` the goal for value / peer."""
         if not math.isfinite(value):
             return self.fail(f"the metric {name} is {value}")
         lower_is_better = self.declared.get(name) == LOWER
@@ -99,7 +101,7 @@ class Report:
         self.result.setdefault("left_out", {}).update(dict.fromkeys(names, missing))
 
     def fail(self, why):
-        """Marks the run as failed because a figure could not be had. The other figures are still printed."""
+        """Marks the run as failed because a figure could not be measured. The other figures are still printed."""
         print(f"error: {why}", file=sys.stderr)
         self.result["ok"] = False
 

@@ -1,10 +1,10 @@
-"""Parses what the command line of every bench has, and sets how large a run is by its kind."""
+"""Parses the options that every bench has. They decide how large a run is: full, small or a turn of a comparison."""
 import argparse
 import concurrent.futures
 
 
 class Options(argparse.ArgumentParser):
-    """Parses a bench's options. A size has a value for a full run, for --smoke and for a turn of --against."""
+    """Parses a bench's options. Those of size() have a default for a full run, --smoke and a turn of --against."""
 
     def __init__(self, bench, doc):
         super().__init__(prog=f"scripts/bench {bench.replace('_', '-')}", description=doc)
@@ -20,7 +20,7 @@ class Options(argparse.ArgumentParser):
         self.sizes[name.replace("-", "_")] = {"full": full, "smoke": smoke, "turn": full if turn is None else turn}
 
     def parse(self, argv=None):
-        """Returns the options. `peers` says whether peers are to be run, `judged` whether targets count."""
+        """Returns the options. `peers` says whether other systems are measured too, `judged` whether targets count."""
         args = self.parse_args(argv)
         kind = "smoke" if args.smoke else "turn" if args.turn else "full"
         for name, values in self.sizes.items():
@@ -32,9 +32,9 @@ class Options(argparse.ArgumentParser):
 
 
 def run_all(args, calls):
-    """Returns the results of the calls.
+    """Calls all functions in `calls` and returns their results.
 
-    They run one after the other, or all at once with --smoke, which measures nothing."""
+    The calls run one after the other, or all at once with --smoke, which measures nothing."""
     calls = list(calls)
     with concurrent.futures.ThreadPoolExecutor(len(calls) if args.smoke else 1) as threads:
         return list(threads.map(lambda call: call(), calls))

@@ -1,4 +1,4 @@
-"""Runs a bench, which may import from each room of `bench` and from `tests/harness`.
+"""Runs a bench, which may import from all folders of `bench` and from `tests/harness`.
 
 usage: _run.py NAME [OPTION...]
 """

@@ -6,7 +6,7 @@ set(REKINDLE_HAVE_NCCL OFF)
 file(GLOB cuda_root "${REKINDLE_WHEELS}/nvidia/cu1[0-9]")
 if(REKINDLE_CUDA AND REKINDLE_WHEELS AND EXISTS "${cuda_root}/bin/nvcc" AND EXISTS "${cuda_root}/nvvm/bin/cicc")
   set(REKINDLE_HAVE_CUDA ON)
-  # This is the CUDA runtime that LibTorch loads. Two runtimes in one process would each keep their own state.
+  # rk_cudart is the CUDA runtime that LibTorch loads. Two runtimes in one process would each keep their own state.
   file(GLOB cudart "${cuda_root}/lib/libcudart.so.[0-9]*")
   add_library(rk_cudart INTERFACE)
   target_include_directories(rk_cudart SYSTEM INTERFACE "${cuda_root}/include")
@@ -16,8 +16,8 @@ else()
   message(STATUS "CUDA compiler not found under REKINDLE_WHEELS='${REKINDLE_WHEELS}': the CUDA plugin is left out")
 endif()
 
-# Finds the header of NCCL, which the plugin is compiled with, and the folder of its library. The plugin loads the
-# library from that folder when it first needs it. It is the same file that LibTorch uses.
+# Finds the header of NCCL, with which the CUDA plugin is compiled, and the folder of its library. The plugin loads the
+# library from that folder when it first needs it. LibTorch uses the same file.
 set(nccl_root "${REKINDLE_WHEELS}/nvidia/nccl")
 if(REKINDLE_HAVE_CUDA AND EXISTS "${nccl_root}/include/nccl.h" AND EXISTS "${nccl_root}/lib/libnccl.so.2")
   set(REKINDLE_HAVE_NCCL ON)

@@ -33,8 +33,9 @@ if(REKINDLE_SANITIZE)
   target_compile_options(rk_flags INTERFACE -Wno-error)
   if(REKINDLE_SANITIZE MATCHES undefined)
     add_compile_options(-fno-sanitize-recover=undefined)
-    # g++ adds these three checks at each access to a member, which doubles the time of the build. The address sanitizer
-    # finds what the first two would find. The fuzz targets, which clang builds, keep all three.
+    # With g++ the checks null, object-size and alignment would double the time of the build, because they are at each
+    # access to a member. The address sanitizer finds what the first two would find. The fuzz targets, which clang
+    # builds, keep all three.
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
       add_compile_options(-fno-sanitize=null,object-size,alignment)
     endif()
@@ -59,7 +60,8 @@ function(rk_library name)
   endif()
 endfunction()
 
-# scripts/demo and scripts/bench build this target: the programs that users run and the plugins that these load.
+# scripts/demo and scripts/bench build the target `programs`: the programs that users run and the plugins that these
+# load.
 add_custom_target(programs)
 
 # rk_binary(name SRCS ... DEPS ...) adds a program. A program named rekindle or rekindle-* is part of `programs`.
@@ -72,7 +74,7 @@ function(rk_binary name)
   endif()
 endfunction()
 
-# These are the labels that scripts/test knows. An unknown label would silently leave a test out.
+# scripts/test knows only the labels of REKINDLE_TEST_LABELS. An unknown label would silently leave a test out.
 set(REKINDLE_TEST_LABELS slow rotated promise smoke search sanitize threads)
 function(rk_check_labels name)
   foreach(label ${ARGN})

@@ -18,8 +18,8 @@ function(rk_find_wheels out)
   endif()
 endfunction()
 
-# A cached path whose folder no longer exists is looked up again. This happens after a new lock file or with another
-# cache folder.
+# If the cached folder of the wheels no longer exists, it is looked up again. This happens after a new lock file or with
+# another cache folder.
 if(NOT EXISTS "${REKINDLE_WHEELS}")
   rk_find_wheels(found_wheels)
   set(REKINDLE_WHEELS "${found_wheels}" CACHE PATH "site-packages folder of the pinned wheels" FORCE)

@@ -37,7 +37,7 @@ def table(folder):
 
 
 def gpt2(folder):
-    """Writes token ids in a simple pattern, and random weights named, masked and tied as in a published set."""
+    """Writes token ids in a simple pattern, and random weights with the same tensors as a published GPT-2."""
     draw = random.Random(1)
     ids = [0]
     for _ in range(TOKENS):

@@ -77,7 +77,7 @@ class MemoryWatch:
     """Samples the checkpoint memory of a node and keeps its peak.
 
     The memory is the shared segments plus the growth of the service's own memory. Segments that are already unlinked
-    but that one of the two processes still maps are included."""
+    but that the service or the trainer still maps are included."""
 
     PERIOD = 0.02
 

@@ -17,10 +17,10 @@ from step import write_data
 from waiting import wait_until
 
 JOB = "tiers"
-# The steps between two checkpoints leave time to make the copies for a peer.
+# `EVERY` leaves enough steps between two checkpoints to copy the first one to a peer.
 EVERY = {"every_steps": 24}
 SMALL_EVERY = {"every_steps": 60}
-# The copies of a checkpoint are on their way to a peer `LATER` steps after it.
+# `LATER` steps after a checkpoint was saved, its copies are already on their way to a peer.
 LATER, SMALL_LATER = 2, 20
 PATIENCE = 180
 MODEL = {"kind": "gpt", "layers": 12, "heads": 8, "width": 928, "context": 16}
@@ -74,7 +74,7 @@ def resume(args, cluster, source, lose):
     lose()
 
     def last(event, after):
-        """Returns when the last node reached the event, or None until all nodes have."""
+        """Returns the time at which the last node reported `event`, or None if not all nodes have reported it yet."""
         marks = itertools.takewhile(lambda m: m["t"] > after, reversed(cluster.marks()))
         seen = {m["trainer"]: m["t"] for m in marks if m["event"] == event}
         return max(seen.values()) if len(seen) == len(cluster.nodes) else None
@@ -82,7 +82,8 @@ def resume(args, cluster, source, lose):
     step = wait_until(lambda: last("step", restored), PATIENCE, "the next step", poll=0.01)
     wait_until(lambda: len(told_by_a(cluster)) > known, PATIENCE, "the event of the restore", poll=0.1)
     told = told_by_a(cluster)[-1]
-    # A small run wipes a node that has hardly begun, whose new service may not know its peers yet.
+    # A run with --smoke kills a node's service so early that the new service may not know its peers yet. The state then
+    # comes from another source.
     if not re.fullmatch(r"\d+ bytes from " + source, told) and "--smoke" not in sys.argv:
         raise RuntimeError(f"the state was to come back from {source}, and came: {told}")
     row = {"ready": last("ready", dead) - dead, "restored": restored - dead, "step": step - dead}

@@ -78,7 +78,8 @@ class Trainer {
     checkpointer_.Begin({.generation = kGeneration, .ranges = checkpoint::CutShards(state.weights.size(), 1)}, state);
     const double began = Now() - start;
     for (int i = 0; i < step_units; ++i) during.push_back(WorkUnit());
-    // Without work there is nothing to hide the copy behind, and nothing to hurry for.
+    // WaitCopied drops a snapshot that holds up the next step for long. If no work follows the save, there is no such
+    // step, so the copy gets more time.
     const double waited = step_units > 0 ? checkpointer_.WaitCopied() : checkpointer_.WaitCopied(kPatienceSeconds);
     const train::ShardNotes notes = checkpointer_.TakeNotes();
     checkpointer_.Collect(kGeneration, notes);
@@ -126,7 +127,7 @@ class Process {
   size_t Bytes() const { return sizeof(float) * static_cast<size_t>(copy_.size()); }
   std::vector<train::FloatBuffer*> Tensors() { return {&state_.weights, &state_.first_moment, &state_.second_moment}; }
 
-  // Makes every shard differ from what it was. Otherwise it would be in the store already.
+  // Makes every shard differ from what it was. Otherwise a save would find it in the store already.
   void Step() {
     ++state_.scalars.step;
     for (int64_t i = 0; i < state_.weights.size(); i += checkpoint::kBlockElements) state_.weights.data()[i] += 1e-3f;

@@ -53,9 +53,9 @@ class Local:
         self.store = f"file://{folder}/store"
         self.raw = str(folder / "raw")
         self.rows = {name: [] for name in ("memcpy", "write", "read", "quiet", "training", "memory", "cold", "warm")}
-        # The command `write` writes the copy that `memcpy` makes here.
+        # The trainer's command `memcpy` makes the copy of the state that its command `write` writes.
         trainer.ask("memcpy")
-        # The first pages that a machine hands out are slow, so the first write is not measured.
+        # A virtual machine is slow to hand out memory that it has never used, so the first write is not measured.
         trainer.ask("write", path=self.raw)
         self.first = self.save()["durable"]
         self.save()
@@ -229,8 +229,8 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
             rows.append(row)
             peer += [seconds] if client else []
     size = file.stat().st_size / 1e9
-    # The server shares this machine, so no client is faster than the server's work spread over all cores. The CPU time
-    # of a small file can be too short for the kernel to count, and then there is no limit.
+    # The server runs on this machine, so the limit for every client is the rate at which the server would write with
+    # all cores. The kernel may count no CPU time for a small file, and then no limit is reported.
     busy = middle(rows, "server")
     report.add(f"write_to_s3_{name}", size / middle(rows, "durable"), "GB/s",
                peer=peer and size / statistics.median(peer), target_ratio=1.5,
@@ -238,7 +238,7 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
 
 
 def planes(report, args, folder, _):
-    """Takes the figures of the exact precision from a run of scripts/bench planes."""
+    """Takes the figures of the precision `exact` from a run of scripts/bench planes."""
     out = folder / "planes.json"
     size = ["--smoke"] if args.smoke else ["--rounds", "5"]
     subprocess.run(command("planes", *size, "--report", str(out)), stdout=subprocess.DEVNULL)
@@ -257,7 +257,7 @@ def main():
     p.size("rounds", 3, smoke=1, turn=1)
     p.size("params-mib", 256, smoke=1, text="FP32 parameters; the state is three times this")
     p.size("step-seconds", 0.6, smoke=0.3, text="of forward and backward between the hand-over and the optimizer")
-    # A rented disk allows bursts, so the rest keeps one measurement from using up the burst of another.
+    # A rented disk allows bursts, so a pause between measurements keeps one from using up the burst of another.
     p.size("disk-rest", 2.0, smoke=0.0, text="seconds between what reads or writes the disk")
     p.size("settle", 0.3, smoke=0.0, text="seconds between what reads or writes memory")
     p.size("quiet", 250, smoke=10, text="units of work without a checkpoint, to compare with")

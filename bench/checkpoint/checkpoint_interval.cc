@@ -107,7 +107,7 @@ class Play {
   Outcome outcome_;
   double now_ = 0;
   int64_t step_ = 0;
-  // `lost_` begins as true because nothing was computed yet.
+  // `lost_` says that no node holds the state of training, which is so until the first node joins.
   bool lost_ = true;
   double at_risk_since_ = 0;
   double begun_at_ = 0;

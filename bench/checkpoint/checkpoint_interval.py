@@ -1,4 +1,4 @@
-"""Measures what saves and lost work cost together on real spot traces, with interval auto beside fixed intervals."""
+"""Measures the total cost of saves and lost work on real spot traces, with interval auto beside fixed intervals."""
 import csv
 import json
 import statistics
@@ -11,8 +11,8 @@ from _options import Options
 
 PROGRAM = "rekindle-bench-checkpoint-interval"
 FIXED = [10, 30, 60, 300, 600, 1800, 3600]
-# Each entry is (seconds of training that a save costs, seconds until it is durable). The entries stand for a small
-# model, a large model and a slow store.
+# `SAVES` maps a name to (seconds of training that a save costs, seconds until it is durable). The entries stand for a
+# small model, a large model and a slow store.
 SAVES = {"cheap": (0.05, 3), "usual": (0.5, 15), "dear": (5, 90)}
 LOSES = {"any": "every interruption loses the state", "all": "a live replica answers, while one is left"}
 METRICS = {f"waste_{cost}_{loses}": LOWER for loses in LOSES for cost in SAVES}
@@ -21,7 +21,7 @@ RATIO = 1.3
 
 
 def merged(segments):
-    """Joins neighbouring segments that have the same count."""
+    """Joins neighbouring segments (seconds, nodes) that have the same number of nodes."""
     out = []
     for seconds, nodes in segments:
         if out and out[-1][1] == nodes:
@@ -32,7 +32,7 @@ def merged(segments):
 
 
 def traces(folder):
-    """Returns {name: [[seconds, nodes], ...]}, with an entry for each zone."""
+    """Returns {name: [[seconds, nodes], ...]}, with an entry for each zone of a trace."""
     found = {}
     for entry in json.loads((folder / "manifest.json").read_text()):
         gap = entry.get("gap_seconds")

@@ -5,8 +5,8 @@
 //
 // It prints one line of JSON for each precision. The rates are the GB/s of FP32 state (12 bytes an element) that the
 // split reads and the merge writes. `ratio` is the time of two memcpy of the state, there and back, divided by that of
-// its split and merge. Each number is the median over the rounds, and each round does all three in turn. Pin the
-// process to one core if other processes run.
+// its split and merge. Each number is the median over the rounds, and each round does memcpy, split and merge in turn.
+// Pin the process to one core if other processes run.
 #include <time.h>
 
 #include <CLI/CLI.hpp>
@@ -129,7 +129,7 @@ json Measure(Precision precision, const Arrays& state, Arrays& target, int round
   for (int round = 0; round < rounds + 1; ++round) {
     const double copy = Seconds([&] { Copy(state, target); });
     const double there = Seconds(split), back = Seconds(merge);
-    // The first round warms up.
+    // The first round only warms up.
     if (round == 0) continue;
     copies.push_back(copy), splits.push_back(there), merges.push_back(back);
     ratios.push_back(2 * copy / (there + back));

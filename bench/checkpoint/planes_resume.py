@@ -63,7 +63,7 @@ def main():
     args = p.parse()
     report = Report("planes_resume", METRICS, args)
     after = dict(zip(AFTER, (AFTER[0], args.last)))
-    # Below 400 steps, the job's curve has every step.
+    # The loss curve of a job with fewer than 400 steps has every step.
     steps = (args.rounds + 2) * args.every + args.last + args.spare
     found = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -80,7 +80,7 @@ def main():
             print(f"{precision}: step {resumed}+{n}: {ours:.6f}, undisturbed {whole:.6f}", file=sys.stderr)
             found.setdefault((precision, name), []).append((abs(ours / whole - 1), ours, whole))
     for (precision, name), rows in found.items():
-        # The worst of the rounds is reported.
+        # Of all rounds the one with the largest difference is reported.
         difference, ours, whole = max(rows)
         at = f"{precision}_{name}_steps_after_resume"
         report.add(f"{at}_loss", ours, "nats")

@@ -15,7 +15,7 @@ LOAD, LEASE_LOAD = "rekindle-bench-coordinator-load", "rekindle-bench-lease-load
 HEARTBEATS = {"registrations_per_second": HIGHER, "heartbeats_per_second": HIGHER, "heartbeat_p99_seconds": LOWER,
               "coordinator_memory": LOWER}
 RENEWALS = {"renewals_per_core_second": HIGHER, "renewal_p99_seconds": LOWER, "lease_share_of_a_core": LOWER}
-# 10,000 nodes make `RENEWALS_A_SECOND` when each of them has a rank that asks every 10 s.
+# With 10,000 nodes whose ranks each ask every 10 s, a coordinator gets `RENEWALS_A_SECOND` renewals a second.
 RENEWALS_A_SECOND = 1000
 SUBMITS = {"jobs_placed_per_second": HIGHER, "jobs_taken_per_second": HIGHER, "submit_p99_seconds": LOWER,
            "coordinator_memory_with_jobs": LOWER}
@@ -81,14 +81,14 @@ def submits(report, jobs):
 
 
 def renewals(report, jobs, seconds):
-    """Measures what it costs to answer ranks that ask whether their generation stands."""
+    """Measures what it costs to answer RenewLease, with which a rank asks whether its generation is still valid."""
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, PinnedCluster(folder) as cluster:
         cluster.start()
         started, asked, answers = load(cluster, "--job", job(folder), "--jobs", jobs, "--seconds", seconds,
                                        by=LEASE_LOAD)
         if started["jobs"] < jobs or answers["stood"] < asked["calls"]:
             sys.exit(f"error: {answers['stood']} of {asked['calls']} answers said that a generation stands")
-        # All threads of the coordinator share one core, so this is a lower bound of a core's rate.
+        # The coordinator's other threads use the same core, so a core can answer at least as many calls as measured.
         a_core_second = asked["calls"] / asked["seconds"]
         report.add("renewals_per_core_second", a_core_second, "1/s")
         report.add("renewal_p99_seconds", asked["p99_seconds"], "s")
@@ -102,7 +102,8 @@ def listed(cluster, verb, rows):
     with tempfile.TemporaryFile("w+") as out:
         begun = time.monotonic()
         process = subprocess.Popen([program("rekindle"), verb, "--endpoint", cluster.endpoint], stdout=out)
-        # The kernel's peak of a child begins with its parent's, so it may be too high but never too low.
+        # The kernel begins the peak memory of a child with that of its parent, so the peak may be too high but never
+        # too low.
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.monotonic() - begun
         process.returncode = os.waitstatus_to_exitcode(status)

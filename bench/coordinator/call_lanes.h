@@ -69,8 +69,8 @@ class Load {
   std::vector<double> latencies_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Makes one call of a stub at a time. Each call starts when the one before has ended. `Start` makes the asynchronous
-// call.
+// Makes calls of one kind, one after the other: each starts when the one before has ended. `Start` starts one
+// asynchronous call.
 template <typename Request, typename Reply>
 class Lane {
  public:

@@ -95,7 +95,7 @@ int Heartbeats(const Options& options) {
   const double until = common::SteadySeconds() + options.seconds;
   for (int i = 0; i < options.connections; ++i) {
     for (int k = 0; k < options.in_flight; ++k) {
-      // The nodes of a connection are divided among its lanes.
+      // Each lane of a connection reports for its own part of the connection's nodes.
       const int stride = options.connections * options.in_flight, first = i + k * options.connections;
       if (first >= options.nodes) continue;
       lanes.push_back(std::make_unique<NodeLane>(load, StartOf(stubs[i]),
@@ -128,7 +128,7 @@ class Workers {
   ~Workers() {
     for (auto& lane : lanes_) lane->Await();
   }
-  // Waits until each job has a trainer. Returns false if some job has none after that many seconds.
+  // Waits until each job has a trainer. Returns false if some job has none after `seconds`.
   bool Await(double seconds) {
     common::MutexLock lock(mutex_);
     const bool all = placed_.WaitFor(lock, std::chrono::duration<double>(seconds),

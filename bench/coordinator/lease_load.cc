@@ -3,9 +3,10 @@
 //
 //   rekindle-bench-lease-load --endpoint HOST:PORT --job FILE.json --jobs 1000 --seconds 10
 //
-// It starts that many jobs of one rank each, with nodes and trainers that consist only of reports. Then it asks for all
-// of them in turn, as fast as it is answered. It prints a line of JSON: {"calls": n, "seconds": s, "failed": n,
-// "p99_seconds": s}. Then it prints {"stood": n}, the number of answers that said that the generation stands.
+// It starts that many jobs of one rank each. Their nodes and trainers are no processes: the program only sends their
+// reports. Then it makes the call for all ranks in turn, as fast as it is answered. It prints a line of JSON: {"calls":
+// n, "seconds": s, "failed": n, "p99_seconds": s}. Then it prints {"stood": n}, the number of answers that said that
+// the generation stands.
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iterator>
@@ -21,7 +22,7 @@
 namespace rekindle::bench {
 namespace {
 
-// All jobs must train within this many seconds.
+// All jobs must train within `kStartSeconds` of their submits.
 constexpr double kStartSeconds = 120;
 
 struct Options {
@@ -60,7 +61,7 @@ void SubmitAll(const Options& options, const std::shared_ptr<grpc::Channel>& cha
   }
 }
 
-// Models one node, its only trainer, and the question that the trainer asks once its generation is announced.
+// Models one node, its only trainer, and the RenewLease request that the trainer can send once its generation began.
 class Rank {
  public:
   explicit Rank(int number) {
@@ -72,7 +73,7 @@ class Rank {
     node_.set_slots(1);
     node_.mutable_device()->set_kind("cpu");
   }
-  // Reports once what there is to report. Returns true once the rank trains.
+  // Sends the reports of the node and the trainer that are due. Returns true once the rank trains.
   bool Report(v1::Nodes::Stub& nodes, v1::Trainers::Stub& trainers) {
     if (renewal_) return true;
     if (trainer_.trainer().empty()) ReportNode(nodes);

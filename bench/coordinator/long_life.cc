@@ -1,5 +1,5 @@
 // Measures the coordinator's core and its database after a year of machines that live for an hour. It measures memory,
-// disk, and time for an event, once after a tenth of the time and once at its end.
+// disk, and the time for an event, once after a tenth of the run and once at its end.
 //
 //   rekindle-bench-long-life --nodes N --days D --jobs-a-year J --keep-jobs K --seed S --folder FOLDER
 //
@@ -23,7 +23,7 @@ namespace rekindle::core::long_life {
 namespace {
 
 double RssBytes() {
-  // This gives free memory back to the system, so that it is not counted.
+  // malloc_trim gives free memory back to the system, so that it is not counted.
   malloc_trim(0);
   std::ifstream statm("/proc/self/statm");
   double size = 0, resident = 0;

@@ -25,20 +25,20 @@
 namespace rekindle::core::long_life {
 
 inline constexpr double kMinute = 60, kHour = 3600, kDay = 24 * kHour, kYear = 365 * kDay;
-// A machine lives this many seconds on average.
+// A machine lives `kLifeSeconds` on average.
 inline constexpr double kLifeSeconds = kHour;
-// A machine that gets a notice gets it this many seconds before its end.
+// If a machine gets a notice, the notice comes `kNoticeSeconds` before its end.
 inline constexpr double kNoticeSeconds = 120;
-// This share of the machines gets a notice.
+// A share of `kNoticed` of the machines gets a notice.
 inline constexpr double kNoticed = 0.5;
-// For this share of the machines that ended, whoever runs them says an hour later that they are gone.
+// For a share of `kSaidToBeGone` of the machines that ended, their operator says an hour later that they are gone.
 inline constexpr double kSaidToBeGone = 0.75;
-// A real coordinator keeps lost nodes for a week. That would take most of the bench's own time.
+// A real coordinator keeps lost nodes for a week, which would take most of the bench's own time.
 inline constexpr double kKeepLostSeconds = 6 * kHour;
-// This many minutes pass on average between two times that the clock is set or the machine sleeps.
+// On average `kStepsBetweenClocks` minutes pass between two times that the clock is set or the machine sleeps.
 inline constexpr double kStepsBetweenClocks = 4320;
 inline constexpr double kLongestSleep = 1800, kFurthestStep = 3600;
-// Nodes and trainers report in this many rounds each minute.
+// Nodes and trainers report in `kRounds` rounds each minute.
 inline constexpr int kRounds = 4;
 inline constexpr int kMostWorkers = 4, kFewestSteps = 100, kMostSteps = 600, kStepsARound = 1;
 
@@ -84,7 +84,7 @@ class World {
     return journal_.Commit();
   }
 
-  // Plays one minute.
+  // Plays one minute of virtual time.
   absl::Status Step() {
     now_ += kMinute;
     MoveClocks();
@@ -109,7 +109,8 @@ class World {
     events_ = 0;
     seconds_ = 0;
   }
-  // These figures count what was taken in since BeginWindow.
+  // `events` is the number of events that the core has handled since BeginWindow, and `event_microseconds` the mean
+  // time for one of them.
   int events() const { return events_; }
   double event_microseconds() const { return 1e6 * seconds_ / std::max(1, events_); }
   size_t nodes_known() const { return cluster_.Nodes(now_).size(); }
@@ -131,7 +132,7 @@ class World {
  private:
   static Tunables Limits(const Options& options) {
     Tunables tunables;
-    // Each living node reports once a minute here.
+    // In this bench each living node reports once a minute.
     tunables.node_lost_seconds = 2 * kMinute;
     tunables.keep_jobs = options.keep_jobs;
     tunables.keep_lost_seconds = kKeepLostSeconds;
@@ -160,7 +161,7 @@ class World {
       ++kinds_[first ? "node_ready_first" : told.kind()];
     }
     for (const std::string& uid : effects.forget_jobs) wishes_.erase(uid);
-    // A silent rank does not run anywhere any more here, and nobody has answered it since.
+    // In this bench a silent rank does not run anywhere any more, so its lease has ended.
     for (const LeaseQuestion& question : effects.leases) Feed(LeaseChecked{question.uid, question.generation, 0});
     return effects;
   }
@@ -307,7 +308,7 @@ class World {
     for (const std::string& id : ended) End(id);
   }
 
-  // Lets all members of the job's generation make some steps together. If a member is missing, they are interrupted.
+  // Lets all members of the job's generation make some steps together. If one is missing, the others are interrupted.
   void Work(const std::string& uid, const std::vector<v1::TrainerReport*>& reports) {
     const v1::JobRecord* record = cluster_.FindJob(uid);
     if (record == nullptr) return;

@@ -25,10 +25,10 @@ namespace {
 constexpr int kPools = 10;
 constexpr int kTeams = 10;
 constexpr int kPriorities = 5;
-// A job has at most this many nodes.
+// A job has at most `kWidest` nodes.
 constexpr int kWidest = 16;
 constexpr double kReportSeconds = 0.5;
-// This much time passes after reports, because cycles keep a distance of 0.11 s.
+// `kCycleSeconds` pass before a report that has to cause a planning cycle. The core leaves up to 0.11 s between cycles.
 constexpr double kCycleSeconds = 0.15;
 
 double Median(std::vector<double> values) {
@@ -84,7 +84,7 @@ SubmitJob Job(int j) {
 // Models all nodes and trainers of the cluster. They follow their directives and report that.
 class Fleet {
  public:
-  // The rest of the nodes are still to come.
+  // Nine tenths of the nodes are there, and the others are still to come.
   Fleet(int nodes, int jobs) : there_(nodes * 9 / 10) {
     Restored restored;
     restored.prices = Prices(nodes);
@@ -92,8 +92,8 @@ class Fleet {
     for (int j = 0; j < jobs; ++j) cluster_.Step(Job(j), now_);
   }
 
-  // Lets jobs start until no more of them come to run. Some keep waiting, such as a gang that lacks the last of its
-  // nodes.
+  // Lets jobs start until the number of running jobs no longer grows. Some keep waiting, such as a gang that lacks the
+  // last of its nodes.
   void Start() {
     for (int most = -1; most < running_;) {
       most = running_;
@@ -112,8 +112,8 @@ class Fleet {
     }
   }
 
-  // Reports that one node may be taken soon. Returns the milliseconds that this takes. If some time has passed it
-  // causes a cycle. If it is repeated at once it is only a heartbeat.
+  // Reports that one node may be taken soon, and returns the milliseconds that the core needs for the report. If some
+  // time has passed, the report causes a planning cycle. If it is repeated at once, it is only a heartbeat.
   double Hint(int n, double later) {
     now_ += later;
     NodeReported event{Node(n)};
@@ -136,7 +136,7 @@ class Fleet {
     } else {
       const v1::TrainerDirective told = cluster_.DirectiveForTrainer(desired.job_uid(), report.trainer());
       FollowDirective(told, report);
-      // Trainers report their membership only after the coordinator was silent.
+      // FollowDirective sets the membership, but a real trainer reports it only after the coordinator was silent.
       report.clear_membership();
       if (told.action() == v1::TrainerDirective::RUN) CompleteSteps(told.membership(), 1, report);
     }

@@ -10,7 +10,7 @@ from _bench_json import LOWER, Report, program
 from _options import Options
 from _planner_load import HEARTBEATS, LISTS, RENEWALS, SUBMITS, heartbeats, lists, renewals, submits
 
-# The sizes are numbers of nodes, each with a tenth as many jobs.
+# `SIZES` are numbers of nodes. A cluster has a tenth as many jobs.
 SIZES = (100, 300, 1000, 3000, 10_000)
 # With --smoke, the number of nodes is divided by `SMOKE_SHARE`, but is at least `SMOKE_LEAST`.
 SMOKE_SHARE, SMOKE_LEAST = 10, 100
@@ -39,8 +39,8 @@ def cycles(report, args):
     report.add("heartbeat", 1e3 * took[last]["heartbeat_ms"], "us in the core", target=100)
 
 
-# Each entry is (what measures the part, its metrics). `cycles` runs the core alone, the others a whole coordinator
-# through gRPC.
+# `PARTS` maps a part to (what measures it, its metrics). `cycles` runs the core alone, the other parts a whole
+# coordinator through gRPC.
 PARTS = {"cycles": (cycles, CYCLES),
          "heartbeats": (lambda report, args: heartbeats(report, args.nodes, args.seconds), HEARTBEATS),
          "renewals": (lambda report, args: renewals(report, args.ranks, args.seconds), RENEWALS),

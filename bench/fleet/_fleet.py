@@ -33,7 +33,7 @@ class Group:
         self.steps = min(entry["ticks"].values()) // merge
 
     def starts(self, hours, count):
-        """Returns `count` first steps, evenly spaced, each of which leaves room for a run of `hours`."""
+        """Returns `count` evenly spaced steps of the trace from which a run of `hours` ends within the trace."""
         room = self.steps - int(-(-hours // self.step_hours))
         return [room * i // (count - 1) for i in range(count)]
 
@@ -42,7 +42,7 @@ class Group:
 
 
 def groups(folder):
-    """Returns a group for each file of spot capacity, those with the fewest nodes first."""
+    """Returns a Group for each trace file of spot capacity in the folder, those with the fewest nodes first."""
     manifest = json.loads((folder / "manifest.json").read_text())
     found = [Group(entry, folder) for entry in manifest if "zones" in entry and (folder / entry["file"]).exists()]
     return sorted(found, key=lambda group: group.nodes)

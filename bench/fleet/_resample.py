@@ -18,14 +18,15 @@ import random
 import tempfile
 
 WINDOW_HOURS = 48
-# The half `seen` may be looked at while the planner is changed. The half `unseen` is only for the last report.
+# `HALVES` has the seeds of two groups of resampled traces. Those of `seen` may be looked at while the planner is
+# changed. Those of `unseen` are only for the last report.
 HALVES = {"seen": range(1, 9), "unseen": range(101, 109)}
 
 
 def options(parser, seeds, fewer):
     """Adds the options of a bench that plays `seeds` resampled traces.
 
-    Each of them is played with 1/`fewer` of the starts of the real trace."""
+    On each of them, the number of jobs that start is that of the real trace divided by `fewer`."""
     parser.size("seeds", seeds, smoke=1, turn=1, text="of resampled traces")
     parser.add_argument("--seen", action="store_true",
                         help="only the resampled traces that may be looked at while the planner is changed")

@@ -11,11 +11,11 @@ from _bench_json import REPO
 
 MISSING = "no spot traces beside the checkout; set REKINDLE_TRACES"
 DAYS = 2
-# Each entry maps a file to (seconds of a row, nodes, zones).
+# `CAPACITY` maps the file of a trace to (seconds of a row, nodes, zones).
 CAPACITY = {"avail_v100_1node_aws_2022-10-26.csv": (600, 1, ("us-west-2a", "us-west-2b")),
             "preempt_v100_4node_aws_2023-08-03.csv": (300, 4, ("us-east-2a", "us-west-2c")),
             "avail_v100_16node_aws_2023-08-27.csv": (300, 16, ("us-east-2b",))}
-# `HOLD` is the number of rows for which capacity stays as it is.
+# In a trace made for --smoke, the capacity stays as it is for `HOLD` rows.
 HOLD = 8
 EVENTS, COUNT = "events_g4dn_aws.csv", "count_a100_gcp_2021-12-11.csv"
 REGIONS = ("US-CAL-CISO", "ES", "NO")

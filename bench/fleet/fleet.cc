@@ -1,12 +1,13 @@
-// Plays jobs on spot traces in virtual time, with the coordinator's planner and with today's policies.
+// Plays jobs on spot traces in virtual time, with the coordinator's planner and, for comparison, with known policies.
 //
 //   rekindle-bench-fleet < request.json
 //
 // The request is: {"trace": FILE or "constant": {ZONE: nodes} for "steps": n, "step_seconds": s, "merge": ticks,
 // "nodes": n, "min": n, "on_demand": price, "carbon": {REGION: FILE}, "regions": {ZONE: REGION}, "runs": [{"policy":
 // NAME, "first": step, "zone": index, "hours": W, "deadline": D, "start": h, "pause": h, "budget": b, "green": bool,
-// "spot_only": bool, "margin": share, "factor": x, "refusal": h}, ...]}. A spot node costs 1 and emits what its region
-// does for a kWh. The output is one line of JSON: {"granted": node-hours of all zones, "runs": [{"cost", ...}, ...]}.
+// "spot_only": bool, "margin": share, "factor": x, "refusal": h}, ...]}. A spot node costs 1 an hour. A node uses 1 kWh
+// an hour and emits the CO2 of its region for that. The output is one line of JSON: {"granted": node-hours of all
+// zones, "runs": [{"cost", ...}, ...]}.
 #include <cstdio>
 #include <fstream>
 #include <iostream>

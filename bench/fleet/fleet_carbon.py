@@ -26,7 +26,8 @@ METRICS = {f"{figure}_{case}": better for case in (*TARGETS, "clean_region") for
 def measure(traces, zones, base_region):
     """Plays jobs in `zones` and compares them with one node that starts at once in `base_region`.
 
-    Returns the percent of CO2 saved, the highest cost over the cheapest plan, and the most that is over budget."""
+    Returns the percent of CO2 saved, the highest cost divided by that of the cheapest plan, and the most by which a job
+    exceeds its budget."""
     hours = 8760 - DEADLINE - 2
     request = {"constant": {region: NODES for region in zones}, "steps": hours * 3600 // STEP, "step_seconds": STEP,
                "regions": {region: region for region in zones},

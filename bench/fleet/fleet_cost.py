@@ -1,4 +1,4 @@
-"""Measures the cost of a deadline on spot traces: planner and known policies, each over the possible optimum."""
+"""Measures the cost of a deadline on spot traces: planner and known policies, each divided by the optimum."""
 import sys
 
 import _resample
@@ -10,14 +10,15 @@ from _options import Options
 STARTS_TAKE = (0.02, 0.1, 0.25, 0.5)  # Hours.
 # `SLACK` has values of the deadline divided by the work.
 SLACK = (1.1, 1.2, 1.4, 1.6)
-# Traces longer than `LONG_DAYS` get twice the starts.
+# On a trace longer than `LONG_DAYS` days, twice as many jobs start.
 LONG_DAYS = 40
-# Each entry is (policy, which zones, mean in the published table). This model must repeat the published mean to 2 %.
+# `BASELINES` maps a name to (policy, which zones, mean in the published table). The model of this bench must repeat the
+# published mean to 2 %.
 BASELINES = {"on_demand": ("on_demand", "all", 2.50), "greedy_one_zone": ("next_zone", "each", 1.42),
              "uniform_progress_one_zone": ("uniform_progress", "each", 1.36), "next_zone": ("next_zone", "all", 1.19),
              "uniform_progress": ("uniform_progress", "all", 1.16)}
 BEST_TWO = ("next_zone", "uniform_progress")
-# `DEARER` maps a price ratio to its target, or to None where there is no target.
+# `DEARER` maps the price of an on-demand node, as a multiple of a spot node's, to a target for the mean or to None.
 DEARER = {5: 1.18, 9: None}
 METRICS = {**dict.fromkeys(("mean", "p95", "cells_above_the_better_baseline", "deadlines_missed"), LOWER),
            **{f"model_{name}": NEITHER for name in BASELINES}, **{f"model_{name}_error": LOWER for name in BASELINES},
@@ -27,7 +28,7 @@ TARGET = 1.10
 
 
 def sizes(options):
-    """Adds the sizes of the benches that play jobs with a deadline."""
+    """Adds the options that all benches of jobs with a deadline have: the work of a job, and how many jobs start."""
     options.size("hours", 48.0, smoke=6.0, text="of work of a job")
     options.size("starts", 12, smoke=2, text="of jobs, on each trace")
 
@@ -45,7 +46,9 @@ OPTIMA = {}
 
 
 def measure(args, traces, ratio, policies, **surprises):
-    """Plays all jobs at a price ratio. `surprises` happen to the planner alone."""
+    """Plays all jobs. An on-demand node costs `ratio` times as much as a spot node.
+
+    `surprises`, such as slow starts of nodes, happen to the planner's jobs and not to those of the other policies."""
     jobs = []
     for group in groups(traces):
         count = args.starts * (2 if group.steps * group.step_hours > 24 * LONG_DAYS else 1)
@@ -78,7 +81,7 @@ def measure(args, traces, ratio, policies, **surprises):
 
 
 def weighted(jobs, name):
-    """Returns the mean of a policy in which each trace group has the same weight."""
+    """Returns the mean over the jobs of what the policy costs. Each trace group has the same weight in it."""
     return sum(mean(j.ratios[name]) * j.weight for j in jobs) / sum(j.weight for j in jobs)
 
 
@@ -106,7 +109,7 @@ def show(jobs):
 
 
 def better(jobs):
-    """Returns the mean that results if the better of the two baselines is known in each cell."""
+    """Returns the mean over all cells, which are pairs (start, slack), of the better baseline's mean in that cell."""
     return mean(min(cells(jobs, name)[cell] for name in BEST_TWO) for cell in cells(jobs, "planner"))
 
 

@@ -1,6 +1,6 @@
-"""Measures the cost of a deadline on spot traces for a job of many nodes: elastic and gangs, each over a bound.
+"""Measures the cost of a deadline on spot traces for a job of many nodes: elastic and gangs, each divided by a bound.
 
-The bound has no overhead at all."""
+The bound is the cost of a plan without any overhead."""
 import sys
 
 import _resample
@@ -10,7 +10,7 @@ from _fleet import groups, mean, p95
 from _options import Options
 from fleet_cost import SLACK, STARTS_TAKE, sizes
 
-# `PAUSE` was measured on the real daemon, in hours.
+# `PAUSE` is the time in hours for which training pauses when members change, as measured on the real daemon.
 PAUSE = 0.3 / 3600
 PUBLISHED = {16: {"uniform_progress": 1.52, "gang_optimum": 1.25}, 4: {"uniform_progress": 1.19, "gang_optimum": 1.07}}
 # `NAIVE` has the published figures of an elastic job that is always filled up with on-demand nodes.
@@ -18,7 +18,7 @@ NAIVE = {16: 1.26, 4: 1.15}
 TARGET, UNSEEN_TARGET = 1.13, 1.15
 # `AS_HARD` is by how many percent resampled traces may be harder or easier for the published policies.
 AS_HARD = 5
-# Each resampled trace gets the starts of the real one divided by `FEWER_STARTS`.
+# On each resampled trace the number of jobs that start is that of the real trace divided by `FEWER_STARTS`.
 FEWER_STARTS = 3
 
 

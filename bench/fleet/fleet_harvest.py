@@ -8,16 +8,16 @@ from _fleet import groups, play
 from _options import Options
 
 SECOND = 1 / 3600
-# `PAUSE` of the survivors and `JOINING` once a machine is up are in seconds, as measured on the real daemon
-# (docs/benchmarks.md, Recovery).
+# `PAUSE` is how long the other machines pause when one is lost, and `JOINING` how long a machine takes to join once it
+# is up. Both are in seconds, as measured on the real daemon (docs/benchmarks.md, Recovery).
 PAUSE = 0.3
 JOINING = 1.6
-# The published figures hold for a joiner that needs 360 s and survivors that pause 30 s.
+# The published figures hold if a new machine takes 360 s to join and the loss of one makes the others pause for 30 s.
 PUBLISHED = {"events_g4dn_aws": 0.91, "count_a100_gcp_2021-12-11": 0.97}
 TARGETS = {"events_g4dn_aws": 0.965, "count_a100_gcp_2021-12-11": 0.99}
 # `BOOTS` has the seconds until a machine is up.
 BOOTS = (180, 360)
-# `FILES` has the numbers of nodes of the traces that belong to no group.
+# `FILES` maps the traces without zones, which groups() leaves out, to the largest number of nodes of their job.
 FILES = {_traces.EVENTS: 24, _traces.COUNT: 64}
 
 

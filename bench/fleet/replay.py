@@ -20,7 +20,7 @@ from waiting import wait_until
 # A row of the trace covers `TICK` seconds.
 TRACE, TICK = "preempt_v100_4node_aws_2023-08-03.csv", 300
 WINDOW, WORKERS = 7200, 4
-# The notice is in seconds of the trace, so it is played as fast as the rest.
+# `NOTICE` is in seconds of the trace. Like all times of the trace, it is divided by the speed of the replay.
 NOTICE = 120.0
 PRICE = 0.92
 METRICS = {"digest_equal": HIGHER, "steps_lost_while_a_replica_lived": LOWER, "goodput": HIGHER,
@@ -98,7 +98,7 @@ def play(args, data, first, changes):
             with Meter(cluster) as meter:
                 begin, silent, losses = time.monotonic(), 0, 0
                 for seconds, zone, nodes in changes:
-                    # The changes follow the trace's own clock, however long the commands take.
+                    # Each change is made at its time in the trace. Slow commands do not delay the later changes.
                     time.sleep(max(0.0, begin + seconds / args.speed - time.monotonic()))
                     losses += nodes < first[zone]
                     notice = NOTICE / args.speed if losses % 2 else 0.0

@@ -29,7 +29,7 @@ SMALL = ("--layers=1", "--heads=2", "--width=64", "--context=32", "--vocabulary=
 
 
 def fill(report, rows):
-    """Adds the program's lines to the report. A check counts 1 or 0. A part that had nothing to run says so."""
+    """Adds the lines that the program printed to the report: its checks, its rates, and the parts that it skipped."""
     checks = {}
     copy = next((row["gb_per_s"] for row in rows if row.get("name") == "copy"), None)
     for row in rows:

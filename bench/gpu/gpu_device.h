@@ -55,7 +55,7 @@ class Array {
   cuda::DeviceArray<T> memory_;
 };
 
-// Calls an entry of the plugin's table on the default stream.
+// Calls a function of the plugin's table on CUDA's default stream. Ends the program if the function fails.
 template <typename Args>
 void Call(int (*entry)(const Args*, void*, char*, std::size_t), const Args& args) {
   char error[256] = "";
@@ -85,7 +85,7 @@ inline double Seconds(const std::function<void()>& launch) {
   std::nth_element(milliseconds.begin(), milliseconds.begin() + kRounds / 2, milliseconds.end());
   return milliseconds[kRounds / 2] * 1e-3;
 }
-// Prints the rate of a kernel. `bytes` counts each array once that must be read or written.
+// Prints the rate of a kernel. In `bytes`, each array that must be read or written counts once.
 inline void PrintRate(const std::string& name, double bytes, const std::function<void()>& launch) {
   Print({{"name", name}, {"gb_per_s", bytes / Seconds(launch) / 1e9}});
 }

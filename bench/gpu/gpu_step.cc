@@ -74,8 +74,8 @@ void Accumulate(const RekindleCudaTraining& kernels) {
   PrintRate("accumulate_fixed", 20.0 * kElements, [&] { Call(kernels.accumulate, to_fixed); });
 }
 
-// Returns the pieces of parameters of odd sizes. They are cut at blocks of 64 Ki elements, as
-// worker/train/arithmetic/gradient_norm.cc cuts them.
+// Returns the pieces of parameters whose sizes are no multiples of a block. They are cut at blocks of 64 Ki elements,
+// as worker/train/arithmetic/gradient_norm.cc cuts them.
 std::vector<RekindleCudaNormPiece> Pieces(bool fixed) {
   constexpr int64_t kBlock = 65536;
   std::vector<RekindleCudaNormPiece> pieces;

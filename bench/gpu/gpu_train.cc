@@ -92,7 +92,7 @@ double Difference(const Outcome& a, const Outcome& b) {
   return std::sqrt(difference / norm);
 }
 
-// Compares the precision with float32 on the CPU. The CPU's tests show what the precision itself costs.
+// Compares each precision of the device with float32 on the CPU. The CPU's tests show what the precision itself costs.
 void CheckPrecision(ComputeDevice device) {
   const std::vector<std::pair<ModelSpec, train::MicroBatch>> cases = {
       {{.kind = "gpt", .layers = 2, .heads = 2, .width = 64, .context = 32}, Tokens(4, 32, 256)},

@@ -1,6 +1,6 @@
-// Adds memory in small pages to a program that loads this with LD_PRELOAD. The program never touches that memory. If
-// the end of such a large process takes time, that is the kernel's work of freeing the memory, whatever the program
-// does.
+// Adds memory in small pages to a program that loads this library with LD_PRELOAD. The program never touches that
+// memory. If the end of such a large process takes time, that is the kernel's work of freeing the memory, whatever the
+// program does.
 #include <sys/mman.h>
 
 #include <cstdio>

@@ -51,7 +51,7 @@ def one_kill(cluster, victim):
     before = completions(cluster.marks())
     recent = [t for _, t in sorted(before.items())][-11:]
     normal = statistics.median(b - a for a, b in zip(recent, recent[1:]))
-    # The pids are found before the clock starts, because that takes time.
+    # The pids are found before the clock starts, because finding them takes time.
     pids = cluster.nodes[victim].pids("trainer")
     killed, killed_unix = ballast.clocks()
     kill(pids)
@@ -110,7 +110,7 @@ def add_held(report, args, data):
         if missing:
             report.leave_out(names, missing)
             continue
-        # A small run holds the same memory for all names, so one measurement is enough.
+        # In a run with --smoke trainers hold the same memory for all names of `HELD`, so one measurement is enough.
         if rows is None or not args.smoke:
             rows = ours(args, data, args.held_kills, held)
         report.add(names[0], median(rows, "noticed"), "s", target=0.05)

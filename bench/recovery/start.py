@@ -26,7 +26,7 @@ def job(data):
 
 
 def born(pid):
-    """Returns when the process began, on the clock of the timelines.
+    """Returns the time at which the process began, on the clock of the timelines.
 
     The two clocks differ only while a machine sleeps, which a machine that runs benches does not do."""
     ticks = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19])

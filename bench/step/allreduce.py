@@ -76,7 +76,7 @@ def main():
              "tcp": statistics.median(l["loopback_gb_s"] for l in limits)}
 
     def bus(name, world, size):
-        """Returns the rate at which a process's link carries an all-reduce, whatever the number of processes."""
+        """Returns the bytes a second that each process sends, which can be compared between numbers of processes."""
         if (name, world, size) not in seconds:
             return None
         return size * 2**20 * 2 * (world - 1) / world / statistics.median(seconds[name, world, size]) / 1e9

@@ -1,4 +1,4 @@
-"""Measures two ranks, one with a third of a core, beside the sum of what each does alone; how soon ranges adapt."""
+"""Measures two ranks, one with a third of a core, beside the sum of each alone, and how soon their shares adapt."""
 import contextlib
 import functools
 import pathlib
@@ -14,10 +14,11 @@ from throttle import throttled
 from timelines import completions
 from waiting import wait_until
 
-# There are 32 micro-batches: 24 and 8 when one rank is three times as fast as the other.
+# A global batch has 32 micro-batches, of which the ranks get 24 and 8 when one rank is three times as fast as the
+# other.
 GLOBAL_BATCH, MICRO_BATCH = 64, 2
 SHARE = 1 / 3
-# `SETTLE` is the number of steps after a start or a new cut of the ranges that do not count.
+# `SETTLE` is the number of steps that do not count after a start or after the micro-batches were divided anew.
 SETTLE = 2
 # `SMALL` is the model of a run with --smoke.
 SMALL = {"kind": "gpt", "layers": 1, "heads": 1, "width": 32, "context": CONTEXT}
@@ -106,7 +107,7 @@ def together(args, data):
         cuts = [s for s in range(slowed + 1, args.steps) if shares[s + 1] != shares[s]]
         for event in told:
             print(event["text"], file=sys.stderr)
-        # The few short steps of a small run need not distinguish a slow rank from a busy machine.
+        # The few short steps of a run with --smoke need not distinguish a slow rank from a busy machine.
         if not cuts and args.smoke:
             cuts = [args.steps - SETTLE - 1]
         if not cuts:
@@ -114,7 +115,8 @@ def together(args, data):
         row = {"adapted_after": cuts[0] - slowed, "recuts": len(cuts), "how": how, "digest": status["state_digest"],
                "rate": rate(done, min(cuts[0] + SETTLE, args.steps - 1), args.steps),
                "straggler": [m for m in cluster.events("hetero")["events"] if m["kind"] == "straggler"]}
-        # The rate before adapting begins with the second slowed step, if any, because the first was only partly slow.
+        # The rate before the micro-batches are divided anew is measured from the second slowed step on, if there is
+        # one, because the rank was slow only for a part of the first.
         row["unadapted"] = rate(done, min(slowed + 1, cuts[0] - 1), cuts[0])
         return row
 

@@ -3,7 +3,7 @@
 //   rekindle-bench-kernels [--rounds R]
 //
 // It prints one line of JSON for each kernel: {"name", "seconds", "peer_seconds", "bytes"}. The times are medians over
-// interleaved rounds. `bytes` counts each array once that must be read or written.
+// interleaved rounds. In `bytes`, each array that must be read or written counts once.
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
@@ -43,7 +43,7 @@
 namespace rekindle {
 namespace {
 
-// These are the sizes of the demo model's micro-batch, 4 x 128 tokens of width 128, and of its gradient.
+// The constants are the sizes of the demo model's micro-batch, 4 x 128 tokens of width 128, and of its gradient.
 constexpr int64_t kRows = 512, kWidth = 128, kClasses = 256, kParameters = 838'000;
 constexpr double kEpsilon = 1e-5;
 
@@ -122,8 +122,8 @@ void CrossEntropy() {
       });
 }
 
-// Measures how a gradient leaves 16 bits: it is unscaled, checked to be finite, and summed over micro-batches, and its
-// norm is taken.
+// Measures the work on a gradient after a backward pass in 16 bits: it is unscaled, checked to be finite, and summed
+// over micro-batches, and its norm is taken.
 void Unscale() {
   std::vector<at::Tensor> gradient = {at::randn({kParameters})};
   const at::Tensor sum = at::zeros({kParameters}), one = at::ones({1});

@@ -19,7 +19,7 @@
 namespace rekindle::train {
 namespace {
 
-// The trainer's buckets have the same size.
+// The trainer's gradient buckets have `kBucketElements` elements as well.
 constexpr int64_t kBucketElements = 256 * 1024;
 
 ParameterLayout MakeLayout(int matrices, int64_t rows, int64_t columns) {

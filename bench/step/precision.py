@@ -20,7 +20,7 @@ from waiting import wait_until
 PEER = pathlib.Path(__file__).with_name("_autocast.py")
 GLOBAL_BATCH, MICRO_BATCH = 8, 4
 PRECISIONS = ("fp32", "bf16", "fp16")
-# Each entry maps a name to (precision, reduction, activations).
+# `RUNS` maps the name of a run to (precision, reduction, activations).
 RUNS = {**{p: (p, "fp32", "keep") for p in PRECISIONS},
         **{f"{p}_exact": (p, "exact", "keep") for p in PRECISIONS},
         **{f"{p}_recompute": (p, "exact", "recompute") for p in ("fp32", "bf16")}}
@@ -70,7 +70,7 @@ def ours(args, data, precision, reduce, activations):
 
 
 def autocast(args, data, precision):
-    """Runs the same model with PyTorch, in a process of its own that may use all instructions it chooses."""
+    """Runs the same model with PyTorch in a process of its own, where PyTorch may use every instruction of the CPU."""
     command = [sys.executable, str(PEER), str(data), precision, str(args.layers),
                str(args.heads), str(args.width), str(args.context), str(GLOBAL_BATCH), str(MICRO_BATCH),
                str(args.warmup + args.steps)]

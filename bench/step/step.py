@@ -14,7 +14,7 @@ from cluster import Cluster
 from timelines import completions
 from waiting import wait_until
 
-# The peers work with the same sizes.
+# The scripts that measure other systems for comparison use the same sizes.
 GLOBAL_BATCH, MICRO_BATCH, CONTEXT, WORKERS = 16, 4, 128, 2
 MODEL = {"kind": "gpt", "layers": 4, "heads": 4, "width": 128, "context": CONTEXT}
 # `SMALL` is the model of a run with --smoke.

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 20;
 
-// Reads a file piece by piece. `into` has the meaning that it has in StoreBackend::Read.
+// Reads a file piece by piece and passes the pieces to `sink`. `into` has the meaning that it has in
+// StoreBackend::Read.
 absl::Status ForPieces(const common::ReadableFile& source, int64_t bytes, const StoreBackend::Sink& sink,
                        uint8_t* into) {
   const common::Blocks own =
@@ -28,8 +29,8 @@ absl::Status ForPieces(const common::ReadableFile& source, int64_t bytes, const 
 
 }  // namespace
 
-// Writes and hashes the content. Each piece is hashed after it is written, because otherwise a change in between would
-// go unnoticed.
+// Writes the content to a temporary file and hashes it. Each piece is hashed after it is written. If it were hashed
+// before, a change of the content between the hash and the write would go unnoticed.
 absl::Status FileBackend::Write(std::span<const uint8_t> content, const std::string& xxh3,
                                 const std::string& temporary) {
   auto file = fs_.Create(temporary);

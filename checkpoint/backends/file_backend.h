@@ -1,5 +1,5 @@
-// Implements a store in a folder, through a FileSystem: it writes a temporary file, syncs it, renames it, and syncs the
-// folder.
+// Implements a checkpoint store in a folder, through a FileSystem: it writes a temporary file, syncs it, renames it,
+// and syncs the folder.
 #ifndef REKINDLE_CHECKPOINT_BACKENDS_FILE_BACKEND_H_
 #define REKINDLE_CHECKPOINT_BACKENDS_FILE_BACKEND_H_
 

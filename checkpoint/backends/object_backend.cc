@@ -15,7 +15,8 @@ namespace {
 constexpr char kMarker[] = ".used";
 constexpr char kShard[] = ".safetensors";
 constexpr size_t kMaxVerified = 1 << 16;
-// S3 reports whole seconds. A marker of the second in which a manifest was written counts as later than the manifest.
+// S3 reports times in whole seconds. So that a shard is kept when in doubt, its marker counts as later than a manifest
+// that was written in the same second.
 constexpr double kTimeResolution = 1;
 
 common::FileInfo Convert(const common::ObjectInfo& info) {
@@ -45,7 +46,7 @@ absl::Status ObjectBackend::PutShard(const std::string& path, std::span<const ui
                                      const std::string& xxh3) {
   common::Hasher hasher;
   const auto read = [&](int64_t offset, void* out, size_t n) {
-    // Offset 0 is the start of another attempt, so the hash begins again.
+    // Offset 0 is the start of another attempt at the upload, so the hash begins again.
     if (offset == 0) hasher.Reset();
     std::memcpy(out, content.data() + offset, n);
     hasher.Update(out, n);
@@ -61,15 +62,15 @@ absl::Status ObjectBackend::PutShard(const std::string& path, std::span<const ui
 }
 
 absl::Status ObjectBackend::Put(const std::string& path, const std::string& content) {
-  // Azure's objects are empty for a moment while they are replaced. That must not happen to an object that is durable
-  // already.
+  // On Azure an object is empty for a moment while it is replaced. That must not happen to an object that is durable
+  // already, so equal content is not put again.
   const auto there = ReadAll(path, content.size());
   if (there.ok() && *there == content) return absl::OkStatus();
   return objects_->Put(path, content).status();
 }
 
 absl::Status ObjectBackend::Remove(const std::string& path) {
-  // The marker is removed first. Otherwise it could stay behind without its shard.
+  // The shard's marker is removed first. Otherwise it could stay behind without its shard.
   if (absl::EndsWith(path, kShard)) {
     if (absl::Status status = objects_->Delete(path + kMarker); !status.ok()) return status;
   }

@@ -1,6 +1,7 @@
-// Implements a store in a bucket. A put is atomic and durable when it returns, so nothing is renamed. It makes up for
-// two things that a bucket lacks:
-//   - A bucket cannot set a time. A shard that is put again gets a marker beside it, "<shard>.used", whose time counts.
+// Implements a checkpoint store in a bucket. A put is atomic and durable when it returns, so no object is renamed. The
+// backend makes up for two things that a bucket lacks:
+//   - A bucket cannot set an object's time. A shard that is put again gets a marker beside it, "<shard>.used", and the
+//   later time of the two counts as the shard's.
 //   - A bucket has no cheap lookups. One list returns the sizes of all shards. A shard that this process has put or
 //   read in full is not read again before it is put again.
 #ifndef REKINDLE_CHECKPOINT_BACKENDS_OBJECT_BACKEND_H_
@@ -34,7 +35,7 @@ class ObjectBackend : public StoreBackend {
                                                                         const std::vector<std::string>& names) override;
   absl::StatusOr<std::vector<std::string>> List(const std::string& folder) override;
   bool HasFolder(const std::string& folder) override;
-  // Returns whether `name` is a marker. List shows a marker only if its shard is gone.
+  // Returns whether `name` is the marker of a shard. List shows a marker only if its shard is gone.
   bool IsUnfinished(const std::string& name) const override;
   bool IsVerified(const std::string& path) override;
   void SetVerified(const std::string& path) override;
@@ -44,7 +45,7 @@ class ObjectBackend : public StoreBackend {
 
   const std::shared_ptr<common::ObjectStore> objects_;
   common::Mutex mutex_;
-  // `verified_` maps a path to its size and time.
+  // `verified_` maps the path of each shard that is known to be whole to its size and time.
   std::map<std::string, std::pair<int64_t, double>> verified_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -17,7 +17,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenClientChannel(const std::stri
 }
 
 bool ClientChannel::AwaitConnected(double until) {
-  // A Cancel is noticed after at most `kSlice`.
+  // The wait for a connection is cut into slices of `kSlice`, so that Cancel() is noticed soon.
   constexpr auto kSlice = std::chrono::milliseconds(50);
   while (common::SteadySeconds() < until) {
     if (channel_->WaitForConnected(std::chrono::system_clock::now() + kSlice)) break;

@@ -19,7 +19,7 @@ namespace rekindle::checkpoint {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenClientChannel(const std::string& socket);
 
-// Makes calls through one channel. It is thread-safe.
+// Makes calls to the checkpoint service through one channel. The class is thread-safe.
 class ClientChannel {
  public:
   template <typename Request, typename Reply>
@@ -28,8 +28,8 @@ class ClientChannel {
   ClientChannel(std::shared_ptr<grpc::Channel> channel, std::string socket)
       : channel_(std::move(channel)), stub_(v1::Checkpoints::NewStub(channel_)), socket_(std::move(socket)) {}
 
-  // Makes a call in which one attempt has `seconds`. UNAVAILABLE is tried again for `patience` seconds, so calls must
-  // be safe to repeat.
+  // Makes a call in which one attempt may take `seconds`. After UNAVAILABLE it is tried again for `patience` seconds,
+  // so calls must be safe to repeat.
   template <typename Request, typename Reply>
   absl::Status Call(Method<Request, Reply> method, const Request& request, Reply* reply, double seconds,
                     double patience) {
@@ -44,16 +44,17 @@ class ClientChannel {
     }
   }
 
-  // Sleeps. Returns false, without delay, if the channel is cancelled.
+  // Sleeps. Returns false, without delay, if the channel was cancelled.
   bool Sleep(double seconds);
-  // Ends pending and later calls.
+  // Ends pending and later calls of the channel.
   void Cancel();
 
  private:
   static constexpr double kRetrySeconds = 0.01;
 
-  // Waits until the channel is connected or `until` has passed. Returns false if it is cancelled. A connection makes
-  // progress only while some thread waits in gRPC. A plain sleep between attempts would not notice it for seconds.
+  // Waits until the channel is connected or `until` has passed. Returns false if the channel was cancelled. A
+  // connection makes progress only while some thread waits in gRPC, so after a plain sleep between attempts a service
+  // that is back would go unnoticed for seconds.
   bool AwaitConnected(double until);
   bool Enter(grpc::ClientContext* context, double seconds);
   absl::Status Leave(grpc::ClientContext* context, const grpc::Status& answer, double seconds);

@@ -25,7 +25,7 @@ void KeptMappings::Keep(const std::string& path, common::SharedMemory memory) {
 }
 
 void KeptMappings::DropStale() {
-  // The mappings are unmapped without the lock.
+  // Stale mappings are destroyed after the lock is released, because to unmap memory takes long.
   std::vector<common::SharedMemory> stale;
   const common::MutexLock lock(mutex_);
   for (auto at = kept_.begin(); at != kept_.end();) {

@@ -13,8 +13,8 @@
 namespace rekindle::checkpoint {
 
 std::string FrameJson(const std::string& name, std::string_view inner);
-// Returns the inner text, which is a part of `text`. DATA_LOSS says that the frame or the checksum is wrong. Its
-// message begins with `name`.
+// Returns the inner text of a framed document, which is a part of `text`. DATA_LOSS says that the frame or the checksum
+// is wrong. Its message begins with `name`.
 absl::StatusOr<std::string_view> UnframeJson(const std::string& name, std::string_view text);
 
 }  // namespace rekindle::checkpoint

@@ -86,7 +86,8 @@ absl::Status ValidateTensors(const Manifest& manifest) {
   return absl::OkStatus();
 }
 
-// Takes a number off the front of `text` in the form that FormatName writes: without a sign and without leading zeros.
+// Removes a number and the dash after it from the front of `text`, and sets `value` to the number. The number must have
+// the form that FormatName writes: no sign and no leading zeros.
 bool TakeNumber(std::string_view* text, int* value) {
   const size_t dash = text->find('-');
   if (dash == std::string_view::npos || dash == 0 || dash > 10) return false;

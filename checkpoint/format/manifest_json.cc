@@ -22,7 +22,8 @@ constexpr char kFrame[] = "manifest";
 
 absl::Status Bad(std::string what) { return absl::InvalidArgumentError(absl::StrCat("manifest: ", what)); }
 
-// Reads the fields of one object, each of them once. Unknown fields belong to a newer release. The first error is kept.
+// Reads the fields of one JSON object, each of them once. An unknown field is an error that says that a newer release
+// wrote it. The first error is kept.
 class Fields {
  public:
   Fields(const json& object, std::string where) : object_(object), where_(std::move(where)) {
@@ -149,7 +150,7 @@ absl::StatusOr<Manifest> DecodeBody(const json& value) {
   Fields fields(value, "manifest");
   Manifest manifest;
   manifest.format = fields.Int("format");
-  // The format is checked before anything else, as the fields of other formats are not known.
+  // The manifest's format is checked before its other fields, because the fields of other formats are not known.
   if (manifest.format > kManifestFormat) {
     return NewerFormat(manifest.format, common::StringOr(value, kNeedsRelease));
   }

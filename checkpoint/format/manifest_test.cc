@@ -1,4 +1,4 @@
-// Checks that a written manifest is read back, and that all other bytes are refused.
+// Checks that a written manifest is read back, and that all other texts are refused.
 #include "checkpoint/format/manifest.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ TEST(ManifestTest, RoundTrip) {
   const auto decoded = DecodeManifest(EncodeManifest(manifest));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(*decoded, manifest);
-  // Any JSON reader can read the document.
+  // Any JSON reader can read a manifest.
   EXPECT_EQ(nlohmann::json::parse(EncodeManifest(manifest))["manifest"]["step"], 1200);
 }
 

@@ -1,4 +1,4 @@
-// Checks that malformed or mismatched plane files are refused and that the state stays untouched.
+// Checks that malformed or mismatched plane files are refused and that the state stays untouched then.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int64_t kTotal = 3000;
-// The number of elements is odd, so that exceptions are misaligned.
+// The range has an odd number of elements, so that the list of exceptions in its plane file is misaligned.
 constexpr ShardRange kRange{.begin = 10, .end = 2611};
 constexpr int64_t kElements = kRange.end - kRange.begin;
 constexpr size_t kData = 1024;
@@ -24,7 +24,7 @@ const PlaneFiles& Exact() {
   return *files;
 }
 
-// Returns the reason of the refusal, and checks that the state has not changed.
+// Returns why ReadPlanes refuses the files, and checks that the state has not changed.
 std::string Why(const std::vector<uint8_t>& plane0, const std::vector<uint8_t>& plane1, int64_t total = kTotal) {
   TestState state(total);
   const auto got = ReadPlanes(plane0, plane1, state.writable());
@@ -39,7 +39,7 @@ std::vector<uint8_t> Changed(std::vector<uint8_t> file, size_t at, std::initiali
   return file;
 }
 
-// Returns the file with one text in its header replaced by another of the same length.
+// Returns the plane file with one text in its header replaced by another of the same length.
 std::vector<uint8_t> Replaced(const std::vector<uint8_t>& file, const std::string& from, const std::string& to) {
   std::string text(file.begin(), file.end());
   const size_t at = text.find(from);
@@ -75,7 +75,7 @@ TEST(PlanesDamageTest, RefusesImpossibleContent) {
   EXPECT_THAT(Why(Changed(exact.plane0, exponents + 2, {114}), {}), HasSubstr("exponent"));
   EXPECT_THAT(Why(exact.plane0, Changed(exact.plane1, exceptions, {0xff, 0xff, 0xff, 0xff})), HasSubstr("exception 0"));
   EXPECT_THAT(Why(exact.plane0, Changed(exact.plane1, exceptions + 4, {0, 0, 0, 0})), HasSubstr("exception 1"));
-  // A residual that is not yet an exception's becomes one.
+  // The residual of an ordinary weight is changed to the value that marks an exception.
   size_t ordinary = kData;
   while (exact.plane1[ordinary] == 0x00 && exact.plane1[ordinary + 1] == 0x80) ordinary += 2;
   EXPECT_THAT(Why(exact.plane0, Changed(exact.plane1, ordinary, {0x00, 0x80})), HasSubstr("missing"));
@@ -96,7 +96,7 @@ TEST(PlanesDamageTest, RefusesOtherHeaders) {
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"first_moment\"", "\"first_momemt\""), {}), HasSubstr("other tensors"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"F16\"", "\"I16\""), {}), HasSubstr("other tensors"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"format\"", "\"former\""), {}), HasSubstr("metadata"));
-  // The header has one space less, so the data begins at an offset from which it cannot be read.
+  // The header has one space less, so the data begins at an odd offset, from which it cannot be read.
   std::vector<uint8_t> shifted = exact.plane0;
   shifted.erase(shifted.begin() + kData - 1);
   shifted[0] -= 1;

@@ -24,7 +24,7 @@ int64_t FileBytes(const PlaneHead& head) {
 std::vector<TensorEntry> TensorsOf(const PlaneHead& head) {
   const std::vector<int64_t> all = {head.elements()}, some = {head.exceptions};
   if (head.plane == 1) {
-    // The exceptions come last, as their number is known last.
+    // The exceptions come last in the file, because their number is known last.
     return {{.name = "weights_residual", .dtype = "I16", .shape = all},
             {.name = "first_moment_low", .dtype = "U16", .shape = all},
             {.name = "second_moment_low", .dtype = "U16", .shape = all},
@@ -35,7 +35,7 @@ std::vector<TensorEntry> TensorsOf(const PlaneHead& head) {
   std::vector<TensorEntry> tensors = {{.name = "weights", .dtype = bf16 ? "BF16" : "F16", .shape = all},
                                       {.name = "first_moment", .dtype = "BF16", .shape = all},
                                       {.name = "second_moment", .dtype = "BF16", .shape = all}};
-  // The tensor of single bytes comes last. Before the moments, an odd number of bytes would misalign them.
+  // The tensor of single bytes comes last. An odd number of bytes before the moments would misalign them.
   if (!bf16) tensors.push_back({.name = "weights_exponent", .dtype = "I8", .shape = {ExponentsOf(head.elements())}});
   return tensors;
 }

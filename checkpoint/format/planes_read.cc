@@ -15,7 +15,7 @@ absl::Status Bad(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("not a plane of a shard: ", std::string(what)));
 }
 
-// Returns a number of the metadata. Only the form that MetadataOf writes is accepted.
+// Returns a number from the metadata of a plane file. Only the form that MetadataOf writes is accepted.
 absl::StatusOr<int64_t> Number(const SafetensorsHeader& header, const std::string& key) {
   const auto found = header.metadata.find(key);
   int64_t value = 0;
@@ -32,11 +32,11 @@ bool SameTensors(const std::vector<TensorEntry>& a, const std::vector<TensorEntr
   });
 }
 
-// Holds a file whose header is proven to be what its writer would have made, apart from the spaces and the order in the
-// JSON.
+// Holds a plane file whose header is proven to be what its writer would have made, apart from the spaces and the order
+// in the JSON.
 struct Plane {
   PlaneHead head;
-  // `data` is at a multiple of 4 and has the size that the head says.
+  // `data` is the data of the plane file. It begins at a multiple of 4 and has the size that `head` gives.
   const uint8_t* data = nullptr;
 
   template <typename T>
@@ -87,14 +87,14 @@ absl::Status CheckExponents(const Plane& plane) {
   return good ? absl::OkStatus() : Bad("an exponent is out of range");
 }
 
-// Returns the k-th index or the bits of the k-th weight. They are not aligned if the number of elements is odd.
+// Returns the k-th exception's index, or the bits of its weight. They are not aligned if the number of elements is odd.
 uint32_t ExceptionAt(const Plane& plane, int64_t tensor, int64_t k) {
   uint32_t value;
   std::memcpy(&value, plane.data + BytesOfHalves(plane.head.elements()) + 4 * (tensor * plane.head.exceptions + k), 4);
   return value;
 }
 
-// Checks that each exception is where a residual marks one, and that each such residual has one.
+// Checks that each exception is where a residual marks one, and that each such residual has an exception.
 absl::Status CheckExceptions(const Plane& plane) {
   const int64_t n = plane.head.elements();
   const int16_t* residual = plane.At<int16_t>(0);
@@ -110,7 +110,7 @@ absl::Status CheckExceptions(const Plane& plane) {
   return absl::OkStatus();
 }
 
-// Holds the planes of one range, which are proven to belong together.
+// Holds the planes of one range of the state, which are proven to belong together.
 struct Planes {
   Plane first;
   std::optional<Plane> second;

@@ -27,7 +27,7 @@ void ExpectNamed(const std::vector<uint8_t>& file, const WrittenPlane& written) 
   EXPECT_EQ(written.xxh3, file.empty() ? "" : common::Xxh3_128Hex(file.data(), file.size()));
 }
 
-// Checks that `read` holds `range` of `state` and nothing else.
+// Checks that `read` has the values of `state` in `range`, and is unchanged elsewhere.
 void ExpectRange(const TestState& read, const TestState& state, const ShardRange& range) {
   TestState expected(state.view().total);
   const auto copy = [&](std::vector<float>& to, const std::vector<float>& from) {
@@ -76,7 +76,7 @@ TEST(PlanesTest, PlaneZeroAloneIsNear) {
     const bool bf16 = precision == Precision::kBf16;
     for (size_t i = 0; i < static_cast<size_t>(total); ++i) {
       const double weight = state.weights[i];
-      // With FP16, weights below 2^-29 of the largest weight of their block keep only an absolute error.
+      // With FP16, weights below 2^-29 of the largest weight of their block have only a bounded absolute error.
       const double error = std::abs(weight) * (bf16 ? 0x1p-8 : 0x1p-11) + (bf16 ? 0 : 0x1p-40);
       ASSERT_LE(std::abs(read.weights[i] - weight), error) << i;
       ASSERT_LE(std::abs(read.first_moment[i] - state.first_moment[i]), std::abs(state.first_moment[i]) * 0x1p-8);
@@ -93,7 +93,7 @@ TEST(PlanesTest, SizesAreBounded) {
   EXPECT_LE(most.plane1, kMaxShardBytes);
   EXPECT_LE(static_cast<double>(most.plane0), 0.51 * 12 * static_cast<double>(n));
   EXPECT_EQ(SizeOfPlanes(total, largest, Precision::kBf16, n).plane1, 0);
-  // A header with the largest numbers fits before the data.
+  // A header with the largest possible numbers fits before the data of a plane file.
   PlaneHead head{.range = {.begin = total - n, .end = total}, .total = total, .exceptions = n};
   for (Precision precision : kAll) {
     for (head.plane = 0; head.plane < 2; ++head.plane) {
@@ -130,7 +130,7 @@ TEST(PlanesTest, TooLittleMemoryIsTold) {
                        std::span(plane1).first(plane1.size() - less1));
   };
   ASSERT_TRUE(write(0, 0).ok());
-  // The size of the memory does not change the result.
+  // The size of the memory that WritePlanes gets does not change what it writes.
   EXPECT_EQ(plane1, files.plane1);
   EXPECT_TRUE(absl::IsResourceExhausted(write(0, 1).status()));
   EXPECT_TRUE(absl::IsResourceExhausted(write(0, 8 * static_cast<size_t>(files.written.exceptions)).status()));
@@ -189,8 +189,8 @@ TEST(PlanesTest, PrecisionsHaveNames) {
   EXPECT_THAT(std::string(ParsePrecision("fp32").status().message()), HasSubstr("exact, fp16, bf16"));
 }
 
-// Reads a plane as docs/ describes it for other languages, with Python's standard library. If the safetensors package
-// is installed, it reads the plane as well.
+// Reads a plane file as docs/ describes it for other languages, with Python's standard library. If the safetensors
+// package is installed, the package reads the file as well.
 constexpr char kPython[] = R"(
 def tensor(name, dtype, code, shape):
     t = head[name]
@@ -217,7 +217,7 @@ print(sum(weights), sum(moment))
 
 TEST(PlanesTest, PythonReadsPlaneZero) {
   TestState state(2051);
-  // The weights are values that 16 bits can hold, in blocks of different exponents.
+  // The weights are values that 16 bits can hold exactly, in blocks of different exponents.
   for (int i = 0; i < 2051; ++i) {
     state.weights[static_cast<size_t>(i)] = std::ldexp(static_cast<float>(i % 1024 - 500), i / 1024 * 10);
     state.second_moment[static_cast<size_t>(i)] = static_cast<float>(i % 128) / 4;

@@ -8,18 +8,18 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// A piece of `kPiece` elements is split, hashed and copied before the next one is read. A piece and its planes fit the
-// first-level cache.
+// A piece of `kPiece` elements is split, hashed and copied before the next one is read. A piece of the state and its
+// planes fit the first-level cache.
 constexpr int64_t kPiece = 4 * kernels::kPlaneBlock;
 
-// Writes one file from front to back.
+// Writes one plane file from front to back.
 class PlaneFile {
  public:
   // REQUIRES: `memory` has room for FileBytes(head).
   PlaneFile(const PlaneHead& head, uint8_t* memory) : head_(head), memory_(memory) {}
 
-  // Writes the header with the number of exceptions that is known by now. The data may follow, or may be in place
-  // already.
+  // Writes the header with the number of exceptions that is known by now. The data may follow, or may already be in
+  // place.
   absl::Status Begin() {
     const auto header = EncodeSafetensorsHeader(MetadataOf(head_), TensorsOf(head_), kPlaneDataOffset);
     if (!header.ok()) return header.status();
@@ -36,14 +36,14 @@ class PlaneFile {
     kernels::StreamCopy(memory_ + at_, data, bytes);
     at_ += static_cast<int64_t>(bytes);
   }
-  // Hashes the data up to `end`, which is in place already.
+  // Hashes the data up to `end`, which is already in place.
   void HashUpTo(int64_t end) {
     hasher_.Update(memory_ + at_, static_cast<size_t>(end - at_));
     at_ = end;
   }
 
-  // The number of exceptions becomes known only after the other data is written. So the header is written again, and
-  // only then hashed together with the data that follows it.
+  // Sets the number of exceptions, which becomes known only after the other data is written. So the header is written
+  // again, and only then hashed together with the data that follows it.
   absl::Status SetExceptions(int64_t exceptions) {
     head_.exceptions = exceptions;
     const int64_t end = at_;
@@ -63,7 +63,8 @@ class PlaneFile {
   common::Hasher hasher_;
 };
 
-// Gathers exceptions behind the halves. The bits are stored at the end of the available room until Close().
+// Gathers the exceptions of plane 1, after its other data. The bits of their weights are stored at the end of the
+// available room until Close().
 class ExceptionArea {
  public:
   ExceptionArea(uint8_t* begin, int64_t bytes) : begin_(begin), capacity_(bytes / kExceptionBytes) {}
@@ -77,7 +78,7 @@ class ExceptionArea {
     std::memcpy(begin_ + 4 * first, found.index, bytes);
     std::memcpy(begin_ + 4 * (capacity_ + first), found.bits, bytes);
   }
-  // Moves the bits directly behind the indices. REQUIRES: fits() is true.
+  // Moves the bits of the exceptions' weights directly behind their indices. REQUIRES: fits() is true.
   void Close() {
     std::memmove(begin_ + 4 * count_, begin_ + 4 * capacity_, sizeof(uint32_t) * static_cast<size_t>(count_));
   }
@@ -96,7 +97,7 @@ int64_t WriteHalves(const float* x, int64_t n, PlaneFile& plane0, PlaneFile* pla
   alignas(64) uint16_t half[kPiece];
   alignas(64) int16_t residual[kPiece];
   uint32_t index[kPiece], bits[kPiece];
-  // The exponents are written to their final place, which is ahead of what has been appended to plane 0.
+  // The exponents are written to their final place in plane 0, which is ahead of what has been appended so far.
   auto* exponents = reinterpret_cast<int8_t*>(plane0.at(kPlaneDataOffset + BytesOfHalves(n)));
   int64_t nonfinite = 0;
   for (int64_t done = 0; done < n; done += kPiece) {

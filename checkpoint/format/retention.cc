@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kDay = 24 * 3600;
 
-// Returns the names of the `count` checkpoints with the lowest validation loss.
+// Returns the names of the `count` whole checkpoints with the lowest validation loss.
 std::set<std::string> Best(const std::vector<Candidate>& newest_first, int count) {
   std::vector<const Candidate*> measured;
   for (const Candidate& candidate : newest_first) {
@@ -26,10 +26,10 @@ std::set<std::string> Best(const std::vector<Candidate>& newest_first, int count
   return best;
 }
 
-// Returns the names of the first whole checkpoint at or after each multiple of `every`. Checkpoints rarely fall on the
-// multiple itself.
+// Returns the name of the first whole checkpoint at or after each multiple of `every` steps. Checkpoints rarely fall on
+// the multiple itself.
 std::set<std::string> Milestones(const std::vector<Candidate>& newest_first, int every) {
-  // The key is the step divided by `every`.
+  // `first` maps k to the first checkpoint whose step is at least k * `every` but below (k + 1) * `every`.
   std::map<int, const Candidate*> first;
   for (const Candidate& candidate : newest_first) {
     if (every == 0 || !candidate.whole || candidate.step < every) continue;
@@ -41,8 +41,8 @@ std::set<std::string> Milestones(const std::vector<Candidate>& newest_first, int
   return names;
 }
 
-// Returns why the checkpoint stays, or an empty text if nothing keeps it. `newer` is the number of whole ones that are
-// newer.
+// Returns why the checkpoint stays, or an empty text if no rule keeps it. `newer` is the number of whole checkpoints
+// that are newer.
 std::string WhyKept(const Candidate& candidate, const Retention& retention, int newer,
                     const std::set<std::string>& best, const std::set<std::string>& milestones) {
   if (retention.keep_last == 0) return "no rule removes any";

@@ -1,5 +1,5 @@
-// Decides which checkpoints of a job stay, which are removed and which are archived. This is a pure function that gives
-// a reason for each.
+// Decides which checkpoints of a job stay, which are removed and which are archived. The decision is a pure function
+// that gives a reason for each.
 #ifndef REKINDLE_CHECKPOINT_FORMAT_RETENTION_H_
 #define REKINDLE_CHECKPOINT_FORMAT_RETENTION_H_
 
@@ -18,27 +18,27 @@ inline constexpr double kDefaultArchiveSeconds = 90 * 24 * 3600.0;
 // Holds the retention rules of a job (`checkpoint:` in a job file). Each rule keeps some checkpoints. Those that no
 // rule keeps are removed.
 struct Retention {
-  // The newest `keep_last` whole checkpoints stay. With 0 all stay, whatever the other rules say.
+  // The newest `keep_last` whole checkpoints stay. With 0 all checkpoints stay, whatever the other rules say.
   int keep_last = 0;
-  // The first checkpoint at or after each multiple of `keep_every` steps stays. With 0 this rule keeps none.
+  // The first checkpoint at or after each multiple of `keep_every` steps stays. With 0 the rule keeps none.
   int keep_every = 0;
-  // The `keep_best` checkpoints with the lowest validation loss stay.
+  // The `keep_best` whole checkpoints with the lowest validation loss stay.
   int keep_best = 0;
-  // Checkpoints that stay longer than `archive_seconds` move to `archive_store`. If it is empty, nothing moves.
+  // Checkpoints that stay longer than `archive_seconds` move to `archive_store`. If that is empty, none are moved.
   std::string archive_store;
   double archive_seconds = kDefaultArchiveSeconds;
 
   bool operator==(const Retention&) const = default;
 };
 
-// Returns INVALID_ARGUMENT for a negative number.
+// Returns INVALID_ARGUMENT if a number of the rules is negative.
 absl::Status CheckRetention(const Retention& retention);
 
 struct Candidate {
   std::string name;
   int step = 0;
   double written = 0;  // Unix seconds.
-  // `whole` is judged from the manifest and the sizes of the files alone.
+  // `whole` says that the checkpoint is complete, as far as its manifest and the sizes of its files show.
   bool whole = false;
   std::optional<double> validation_loss;
 };
@@ -53,11 +53,12 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-// Returns one verdict per candidate in the order of `newest_first`. `now` is Unix time in seconds.
+// Returns one verdict per checkpoint in the order of `newest_first`. `now` is Unix time in seconds.
 //   - Pinned checkpoints stay and are not archived.
-//   - A checkpoint that is not whole never counts as kept, so that the last one that can be restored does not go
-//   because of it. It goes itself once `keep_last` whole ones are newer.
-//   - A checkpoint of a later step than the newest by name stays. The job went back behind it, perhaps by mistake.
+//   - A checkpoint that is not whole does not count towards `keep_last`, so that it does not push out the last one that
+//   can be restored. It is removed itself once `keep_last` whole checkpoints are newer.
+//   - A checkpoint of a later step than the newest by name stays. The job was rolled back to before that step, perhaps
+//   by mistake.
 //   - Among equal steps and equal validation losses the newer checkpoint is chosen.
 std::vector<Verdict> Decide(const std::vector<Candidate>& newest_first, const Retention& retention,
                             const std::set<std::string>& pinned, double now);

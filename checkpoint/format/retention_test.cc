@@ -28,7 +28,7 @@ std::vector<Candidate> Steps(std::initializer_list<int> steps, const std::vector
   return all;
 }
 
-// Returns the fate of each candidate as one letter, for example "kkra".
+// Returns the fate of each candidate as one letter: "k" for kept, "r" for removed and "a" for archived.
 std::string Fates(const std::vector<Candidate>& candidates, const Retention& retention,
                   const std::set<std::string>& pinned = {}) {
   std::string fates;
@@ -60,15 +60,15 @@ TEST(RetentionTest, WhatIsNotWholeNeverCounts) {
   EXPECT_EQ(Fates(Steps({-50, -40, 30, 20}), {.keep_last = 1}), "kkkr");
   EXPECT_EQ(Fates(Steps({50, -40, 30, -20, 10}), {.keep_last = 2}), "kkkrr");
   EXPECT_EQ(Fates(Steps({-50}), {.keep_last = 1}), "k");
-  // No other rule keeps a checkpoint that is not whole.
+  // A checkpoint that is not whole is kept by no rule but `keep_last`.
   EXPECT_EQ(Fates(Steps({50, -40, 30}), {.keep_last = 1, .keep_every = 10}), "krk");
 }
 
 TEST(RetentionTest, EveryKthStays) {
   EXPECT_EQ(Fates(Steps({50, 40, 30, 20, 10}), {.keep_last = 1, .keep_every = 20}), "kkrkr");
   EXPECT_EQ(Fates(Steps({50, 40, 30, 20, 10}), {.keep_last = 1, .keep_every = 1}), "kkkkk");
-  // Checkpoints rarely fall on a multiple, so the first one after it is kept. Nothing is kept for steps before the
-  // first multiple.
+  // Checkpoints rarely fall on a multiple of `keep_every`, so the first one after each multiple is kept. `keep_every`
+  // keeps none before the first multiple.
   EXPECT_EQ(Fates(Steps({51, 46, 41, 31, 26, 21, 6}), {.keep_last = 1, .keep_every = 20}), "krkrrkr");
 }
 
@@ -94,7 +94,8 @@ TEST(RetentionTest, WhatStaysLongBecomesCold) {
   Retention later = retention;
   later.archive_seconds = 3.5 * kDay;
   EXPECT_EQ(Fates(Steps({50, 45, 40, 35, 30}), later), "kkkra");
-  // If no rule removes any, age alone decides. A checkpoint that is not whole stays where it is.
+  // If no rule removes checkpoints, age alone decides which are archived. A checkpoint that is not whole stays where it
+  // is.
   EXPECT_EQ(Fates(Steps({50, -45}), {.archive_store = "file:///cold", .archive_seconds = 90}), "ak");
   later.archive_store.clear();
   EXPECT_EQ(Fates(Steps({50, 45, 40, 35, 30}), later), "kkkrk");

@@ -24,8 +24,8 @@ absl::Status Bad(std::string what) {
 // Shortens a name for messages, because a name from a file may be long.
 std::string Short(const std::string& name) { return name.size() <= 64 ? name : name.substr(0, 64) + "..."; }
 
-// Returns the number of elements times the size of one. It is an error if a dimension is negative or the product
-// overflows.
+// Returns the bytes of a tensor: the number of its elements times the size of one. It is an error if a dimension is
+// negative or the product overflows.
 absl::StatusOr<uint64_t> BytesOf(const TensorEntry& tensor) {
   uint64_t bytes = DtypeBytes(tensor.dtype);
   if (bytes == 0) return Bad(absl::StrCat("tensor '", Short(tensor.name), "' has an unknown dtype"));
@@ -82,7 +82,7 @@ absl::Status ParseMetadata(const json& value, std::map<std::string, std::string>
   return absl::OkStatus();
 }
 
-// Sorts the tensors by the position of their data, and checks that the data is gap-free from 0 to `data_bytes`.
+// Sorts the tensors by the position of their data, and checks that the data is without gaps from 0 to `data_bytes`.
 absl::Status CheckLayout(std::vector<TensorEntry>& tensors, uint64_t data_bytes) {
   std::sort(tensors.begin(), tensors.end(), [](const TensorEntry& a, const TensorEntry& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);

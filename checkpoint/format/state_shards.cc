@@ -13,7 +13,8 @@ std::vector<ShardRange> CutShards(int64_t total, int ranks) {
   const int64_t most_blocks =
       (total > kManyShards * kShardElements ? kMaxShardElements : kShardElements) / kBlockElements;
   const int64_t needed = (blocks + most_blocks - 1) / most_blocks;
-  // Every rank gets the same number of shards, but no shard is empty.
+  // The number of shards is a multiple of the number of ranks, so that every rank gets the same number of shards,
+  // unless some shards would then be empty.
   const int64_t count = std::min(blocks, (std::max<int64_t>(needed, 1) + ranks - 1) / ranks * ranks);
   std::vector<ShardRange> shards;
   for (int64_t i = 0; i < count; ++i) {

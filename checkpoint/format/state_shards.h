@@ -8,13 +8,14 @@
 
 namespace rekindle::checkpoint {
 
-// Shards are cut at multiples of `kBlockElements`. The blocks of the gradient norm are cut there as well.
+// Shards are cut at multiples of `kBlockElements` elements. The blocks over which the gradient norm is summed are cut
+// there as well.
 inline constexpr int64_t kBlockElements = 64 * 1024;
-// Each element takes at most 14 bytes in one file (a plane 1 with nothing but exceptions). With a header such a file
-// stays under 64 MiB.
+// Each element of a shard takes at most 14 bytes in one file (a plane 1 with nothing but exceptions). So a file with
+// its header stays under 64 MiB.
 inline constexpr int64_t kMaxShardElements = 64 * kBlockElements;
-// Shards are cut to `kShardElements`, unless there would be too many. A plane is then less than 10 MiB, which a bucket
-// accepts in one request, so that no crash leaves parts of it behind.
+// Shards have at most `kShardElements` elements, unless there would be too many shards. A plane is then less than 10
+// MiB, which a bucket accepts in one request, so that no crash leaves parts of it behind.
 inline constexpr int64_t kShardElements = 24 * kBlockElements;
 inline constexpr int64_t kManyShards = 4096;
 inline constexpr int64_t kMaxStateElements = int64_t{1} << 48;
@@ -39,7 +40,7 @@ struct ElementRange {
   bool operator==(const ElementRange&) const = default;
 };
 
-// Points to the flat arrays of `total` floats each, which it does not own.
+// Points to the flat arrays of a training state, of `total` floats each, which it does not own.
 struct StateView {
   const float* weights = nullptr;
   const float* first_moment = nullptr;
@@ -51,17 +52,18 @@ struct MutableState {
   float* first_moment = nullptr;
   float* second_moment = nullptr;
   int64_t total = 0;
-  // `moments` lists the wanted ranges, in order and disjoint. Null means all.
+  // `moments` lists the ranges of the moments that are wanted, in order and disjoint. Null means all.
   const std::vector<ElementRange>* moments = nullptr;
 };
 
-// Returns balanced shards over `ranks` in index order. The shards of one rank are consecutive. A rank has several
-// shards if one would exceed kShardElements, and none if there are fewer blocks than ranks. REQUIRES: total >= 1 and
-// ranks >= 1.
+// Cuts the state into balanced shards over `ranks` ranks, in index order. The shards of one rank are consecutive. A
+// rank has several shards if one would exceed kShardElements, and none if there are fewer blocks than ranks. REQUIRES:
+// total >= 1 and ranks >= 1.
 std::vector<ShardRange> CutShards(int64_t total, int ranks);
-// Returns whether the range is not empty and inside a state of `total` elements, and `total` is a possible size.
+// Returns whether the range is not empty and inside a state of `total` elements, and whether `total` is a possible
+// size.
 bool IsInside(const ShardRange& range, int64_t total);
-// Returns the shards of `rank`.
+// Returns the shards that `rank` writes.
 std::vector<ShardRange> ShardsOf(const std::vector<ShardRange>& shards, int rank);
 
 }  // namespace rekindle::checkpoint

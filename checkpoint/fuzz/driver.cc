@@ -1,5 +1,6 @@
 // Runs a fuzz target without libFuzzer: over every file of a corpus, and then over mutants of them from a fixed seed.
-// It bounds what a run allocates. If a run aborts, its input is in the file that was printed first.
+// The driver bounds the memory that a run allocates. If a run aborts, its input is in the file whose name was printed
+// first.
 //
 //   TARGET CORPUS-FOLDER
 #include <algorithm>
@@ -18,12 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace rekindle::checkpoint {
 namespace {
 
-// A run may allocate `kFactor` times the input. A JSON value of two bytes takes 16 bytes, the slack of its parent, and
-// some copies.
+// A run of a fuzz target may allocate `kFactor` times the input. A JSON value of two bytes takes 16 bytes and spare
+// room in the array that contains it, and the parser makes some copies of it.
 constexpr size_t kFactor = 512;
 constexpr size_t kSlack = 1 << 18;
 
-// Keeps the input in a file while it runs. The file stays if the input did harm.
+// Keeps the input of a fuzz target in a file while the target runs. The file stays if the input did harm.
 class Input {
  public:
   Input()
@@ -47,7 +48,7 @@ class Input {
 
  private:
   const std::filesystem::path path_;
-  // The file stays open all the time, because some file systems sync at each close.
+  // The file of the input stays open all the time, because some file systems sync at each close.
   std::ofstream file_{path_, std::ios::binary};
 };
 

@@ -1,5 +1,6 @@
 // Reads and writes the notation in which fuzz targets take safetensors files: the JSON alone on a line, then the data.
-// The length before the JSON and the padding are added here, so that mutations reach the parts behind them.
+// The functions of this header add the length before the JSON and the padding after it, so that a mutated input is not
+// refused for its length alone.
 #ifndef REKINDLE_CHECKPOINT_FUZZ_FRAMED_H_
 #define REKINDLE_CHECKPOINT_FUZZ_FRAMED_H_
 
@@ -12,7 +13,7 @@
 
 namespace rekindle::checkpoint {
 
-// Takes the text up to the first newline, and removes the newline as well.
+// Removes the first line and its newline from `text`, and returns the line without the newline.
 inline std::string_view TakeLine(std::string_view* text) {
   const std::string_view line = text->substr(0, text->find('\n'));
   text->remove_prefix(std::min(text->size(), line.size() + 1));
@@ -30,7 +31,8 @@ inline std::vector<uint8_t> SafetensorsFile(std::string_view json, std::string_v
   return file;
 }
 
-// Returns the JSON of a file's header and sets `data` to its data. SafetensorsFile makes the same file of them again.
+// Returns the JSON of a safetensors file's header and sets `data` to the file's data. From that JSON and data,
+// SafetensorsFile makes the same file again.
 inline std::string Unframed(const std::vector<uint8_t>& file, std::string* data) {
   const size_t length = file[0] | file[1] << 8 | file[2] << 16;
   data->assign(file.begin() + 8 + static_cast<int64_t>(length), file.end());
@@ -38,7 +40,7 @@ inline std::string Unframed(const std::vector<uint8_t>& file, std::string* data)
   return json.substr(0, json.find_last_not_of(' ') + 1);
 }
 
-// Checks a promise of the code under test. It aborts the program, because a fuzzer reports aborts.
+// Checks a promise of the code under test. A broken promise aborts the program, because a fuzzer reports aborts.
 #define REKINDLE_FUZZ_CHECK(condition)  \
   do {                                  \
     if (!(condition)) __builtin_trap(); \

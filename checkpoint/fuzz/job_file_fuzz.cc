@@ -1,4 +1,5 @@
-// The input is a job.json of the job "job", or its inner text, to which frame and checksum are added.
+// Fuzzes the reader of job.json. An input is a job.json of the job "job", or its inner text, to which frame and
+// checksum are added.
 #include <cstdint>
 #include <string>
 

@@ -1,5 +1,5 @@
-// Writes the inputs with which fuzzing starts: corpus/TARGET/NAME. They are equal on every machine, so a difference in
-// git is a change of a format.
+// Writes the inputs with which fuzzing starts: corpus/TARGET/NAME. The files are equal on every machine, so a
+// difference in git is a change of a format.
 //
 //   checkpoint_make_corpus checkpoint/fuzz/corpus
 #include <cstdio>
@@ -39,8 +39,8 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// Returns a state with weights from -2 to 2 and a few exceptions. It uses no rounding and no libraries, so that its
-// bits are the same everywhere.
+// Returns a state with weights from -2 to 2 and a few exceptions. The values are made without rounding and without
+// libraries, so that their bits are the same everywhere.
 TestState StateOf(int64_t total) {
   TestState state(total);
   for (size_t i = 0; i < static_cast<size_t>(total); ++i) {
@@ -148,7 +148,7 @@ void MakePlanes(Corpus corpus) {
     add("-swapped", json1, json0);
     add("-exceptions", json0, Replaced(json1, R"("shape":[3])", R"("shape":[281474976710656])"));
     corpus.Add(PrecisionName(precision) + "-truncated", json0 + "\n" + json1 + "\n" + length + data0);
-    // The index of an exception is behind the end of the range.
+    // The index of an exception is beyond the end of the range.
     std::string behind = data1;
     behind.replace(6 * static_cast<size_t>(range.end - range.begin) + 2, 4, "\xff\xff\xff\x7f");
     corpus.Add(PrecisionName(precision) + "-index", json0 + "\n" + json1 + "\n" + length + data0 + behind);

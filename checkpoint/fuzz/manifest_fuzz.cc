@@ -1,4 +1,4 @@
-// The input is a manifest file, or its body, to which frame and checksum are added.
+// Fuzzes the reader of manifests. An input is a manifest file, or its body, to which frame and checksum are added.
 #include <algorithm>
 #include <cstdint>
 #include <string>

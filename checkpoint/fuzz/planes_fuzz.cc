@@ -1,5 +1,5 @@
-// The input is the JSON of plane 0 on a line, the JSON of plane 1 on a line (empty if there is no plane 1), the length
-// of plane 0's data in two bytes, little endian, and then the data of both.
+// Fuzzes the reader of plane files. An input is the JSON of plane 0 on a line, the JSON of plane 1 on a line (empty if
+// there is no plane 1), the length of plane 0's data in two bytes, little endian, and then the data of both planes.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// The input is a safetensors file. If it begins with '{', it is the JSON of the header on a line and then the data
-// (framed.h).
+// Fuzzes the reader of safetensors headers. An input is a safetensors file. If it begins with '{', it is the JSON of
+// the header on a line and then the data (framed.h).
 #include <cstdint>
 #include <string_view>
 #include <vector>

@@ -1,4 +1,4 @@
-// The input is a text, which is parsed without changes.
+// Fuzzes the strict JSON parser. An input is a text, which is parsed without changes.
 #include <cstdint>
 #include <string_view>
 

@@ -13,19 +13,20 @@
 
 namespace rekindle::checkpoint {
 
-// Writes manifests. It keeps no state of its own, so it is as thread-safe as the backend of its folder.
+// Writes manifests. The class keeps no state of its own, so it is as thread-safe as the backend of its folder.
 class CheckpointWriter {
  public:
   explicit CheckpointWriter(JobFolder folder) : folder_(std::move(folder)) {}
 
-  // Writes the manifest and returns its name when it is durable. Repeating it is harmless. NOT_FOUND or DATA_LOSS says
-  // that a shard is missing or has another size. FAILED_PRECONDITION says that the store knows of a newer generation.
-  // ABORTED says that another process is collecting one of its shards, so this checkpoint cannot rely on it. The next
-  // checkpoint has other shards. `job` is durable before the manifest. INVALID_ARGUMENT says that it belongs to another
-  // job. ABORTED is also returned if a job file is required, the caller passes none, and the store has none.
-  // REQUIRES: The manifest is of the folder's job.
+  // Writes the manifest and returns its name when it is durable. Repeating the call is harmless. NOT_FOUND or DATA_LOSS
+  // says that a shard is missing or has another size. FAILED_PRECONDITION says that the store knows of a newer
+  // generation. ABORTED says that another process is collecting one of the manifest's shards, so this checkpoint cannot
+  // rely on it. The next checkpoint has other shards. `job` becomes durable before the manifest. INVALID_ARGUMENT says
+  // that `job` belongs to another job. ABORTED is also returned if a job file is required, the caller passes none, and
+  // the store has none. REQUIRES: The manifest is of the folder's job.
   absl::StatusOr<std::string> Put(const Manifest& manifest, const JobFile& job);
-  // Works like Put for a checkpoint that has been complete in another store. It may be older than those in this store.
+  // Works like Put for a checkpoint that is complete in another store. The checkpoint may be older than those in this
+  // store.
   absl::StatusOr<std::string> PutCopy(const Manifest& manifest);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 std::vector<Candidate> CandidatesOf(const std::vector<StoredCheckpoint>& all) {
   std::vector<Candidate> candidates;
   for (const StoredCheckpoint& checkpoint : all) {
-    // The step is taken from the name, because the manifest may be unreadable.
+    // The step of a checkpoint is taken from its name, because the manifest may be unreadable.
     const auto name = ParseName(checkpoint.name);
     candidates.push_back({.name = checkpoint.name,
                           .step = name.ok() ? name->step : 0,
@@ -25,8 +25,8 @@ std::vector<Candidate> CandidatesOf(const std::vector<StoredCheckpoint>& all) {
   return candidates;
 }
 
-// Returns an error unless the shards of every manifest that stays are known, because shards that nothing names may be
-// removed.
+// Returns an error unless the shards of every manifest that stays are known, because shards that no known manifest
+// names may be removed.
 absl::Status CheckKnown(const std::vector<StoredCheckpoint>& staying) {
   for (const StoredCheckpoint& checkpoint : staying) {
     if (!checkpoint.of_newer_release) continue;
@@ -67,7 +67,7 @@ absl::StatusOr<Collected> Collector::Collect(const Retention& retention, double 
     }
     (fate == Fate::kKeep ? plan.keep : plan.drop).push_back((*all)[i]);
   }
-  // The generation is checked again, because reading the store may have taken long.
+  // The generation is checked again before shards are removed, because reading the store may have taken long.
   if (absl::Status status = check_generation(); !status.ok()) return status;
   auto done = Sweep(folder_, {now, grace_seconds_, options.dry_run}, std::move(plan)).Run();
   if (!done.ok()) return done;

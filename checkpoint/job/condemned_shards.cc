@@ -11,7 +11,7 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// Returns a name that no other process and no other call uses.
+// Returns a name for a list of shards that no other process and no other call uses.
 std::string UniqueName() {
   static const unsigned process = std::random_device{}();
   static std::atomic<unsigned> counter{0};
@@ -35,7 +35,7 @@ absl::Status CondemnedShards::CheckSpared(const std::vector<ShardRef>& shards) {
   for (const std::string& list : *lists) {
     if (backend.IsUnfinished(list)) continue;
     const auto text = backend.ReadAll(folder_.Condemned() + "/" + list, kMaxManifestBytes);
-    // The collection that wrote the list is over.
+    // If a list is gone by now, its collection is over and removes no more shards.
     if (absl::IsNotFound(text.status())) continue;
     if (!text.ok()) return text.status();
     const std::vector<std::string> names = absl::StrSplit(*text, '\n');

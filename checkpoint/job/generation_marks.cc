@@ -13,8 +13,8 @@ namespace {
 
 int ToNumber(const std::string& name) {
   int number = 0;
-  // The number must print as the same digits again, without sign, space or leading zero, so that no two names are one
-  // number.
+  // The number must print as the same digits again, without sign, space or leading zero, so that no two names stand for
+  // one number.
   return absl::SimpleAtoi(name, &number) && number > 0 && absl::StrCat(number) == name ? number : 0;
 }
 
@@ -64,7 +64,7 @@ absl::Status GenerationMarks::Begin(int generation) {
   if (absl::Status status = Check(generation); !status.ok()) return status;
   const std::string path = absl::StrCat(folder_.Generations(), "/", generation);
   if (absl::Status status = folder_.backend().Put(path, "begun\n"); !status.ok()) return status;
-  // The check is repeated, because two generations may begin at the same time.
+  // The check for higher generations is repeated, because two generations may begin at the same time.
   return Check(generation);
 }
 

@@ -38,7 +38,7 @@ absl::StatusOr<SearchResult> JobCheckpoints::FindNewest(const SearchOptions& opt
     bool damaged = false;
     auto manifest = LookAt(name, options, &damaged);
     const std::string reason(manifest.status().message());
-    // The manifest is not damaged. Falling back to an older one would lose its steps.
+    // A manifest of a newer release is not damaged, so falling back to an older checkpoint would lose steps.
     if (IsOfNewerRelease(manifest.status())) {
       return absl::Status(manifest.status().code(), absl::StrCat(name, ": ", reason));
     }
@@ -69,7 +69,8 @@ absl::StatusOr<std::vector<StoredCheckpoint>> JobCheckpoints::List() {
     auto manifest = manifests.Read(checkpoint.name);
     absl::Status status = manifest.ok() ? JobShards(folder_).CheckPresent(manifest->shards) : manifest.status();
     checkpoint.of_newer_release = IsOfNewerRelease(status);
-    // The manifest is neither sound nor known to be broken, so the caller must not draw conclusions from this list.
+    // If the store cannot tell whether a checkpoint is whole, the call fails, because the caller would draw wrong
+    // conclusions from a list in which that is unknown.
     if (!status.ok() && !IsBroken(status) && !checkpoint.of_newer_release) return status;
     if (manifest.ok()) checkpoint.manifest = *std::move(manifest);
     for (const ShardRef& ref : checkpoint.manifest.shards) checkpoint.bytes += ref.bytes;

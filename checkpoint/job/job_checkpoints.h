@@ -1,4 +1,4 @@
-// Finds checkpoints of a job and says what is wrong with those that are not whole.
+// Finds the checkpoints of a job, and says what is wrong with those that are not whole.
 #ifndef REKINDLE_CHECKPOINT_JOB_JOB_CHECKPOINTS_H_
 #define REKINDLE_CHECKPOINT_JOB_JOB_CHECKPOINTS_H_
 
@@ -17,34 +17,37 @@ struct StoredCheckpoint {
   std::string name;
   // `manifest` is empty if it cannot be read.
   Manifest manifest;
-  // `bytes` is the size of its shards.
+  // `bytes` is the size of the checkpoint's shards.
   int64_t bytes = 0;
   double written = 0;  // Unix seconds.
-  // `problem` is empty if the manifest is sound and every shard is there with its size. Only a look at the bytes checks
-  // the content (JobShards::Verify).
+  // `problem` is empty if the manifest is sound and every shard is there with its size. The content of the shards is
+  // not checked (JobShards::Verify does that).
   std::string problem;
   // `of_newer_release` says that a newer release wrote the manifest. The checkpoint may be whole, but its shards are
   // not known.
   bool of_newer_release = false;
 };
 
-// Searches and lists checkpoints. It keeps no state of its own, so it is as thread-safe as the backend of its folder.
+// Searches and lists checkpoints. The class keeps no state of its own, so it is as thread-safe as the backend of its
+// folder.
 class JobCheckpoints {
  public:
   explicit JobCheckpoints(JobFolder folder) : folder_(std::move(folder)) {}
 
-  // Searches from the newest manifest down to the first that satisfies `options`. It is an error only if the store
-  // itself cannot be listed, so a store that could not be read is never reported as empty. If `options` names a
-  // checkpoint that is not there or cannot be read, the search ends with SearchResult::missing. Only damage makes an
-  // older one count. FAILED_PRECONDITION says that a newer release wrote a manifest on the way, and what to install.
+  // Searches from the newest manifest down to the first whose checkpoint satisfies `options`. It is an error only if
+  // the store itself cannot be listed, so a store that could not be read is never reported as empty. If `options` names
+  // a checkpoint that is not there or cannot be read, the search ends with SearchResult::missing. Only if it is
+  // damaged, an older one counts. FAILED_PRECONDITION says that a newer release wrote a manifest that the search has
+  // reached, and which release to install.
   absl::StatusOr<SearchResult> FindNewest(const SearchOptions& options);
-  // Lists checkpoints by manifests and sizes only, newest first.
+  // Lists the job's checkpoints by manifests and sizes only, newest first.
   absl::StatusOr<std::vector<StoredCheckpoint>> List();
-  // Returns whether exactly this manifest is in this store, with every shard of it and the right sizes.
+  // Returns whether exactly this manifest is in the store, with every shard that it names and the right sizes.
   absl::StatusOr<bool> HasCopy(const Manifest& manifest);
 
  private:
-  // Does the checks of FindNewest for one checkpoint. `damaged` says that it is there but is not what its name says.
+  // Does the checks of FindNewest for one checkpoint. `damaged` says that the checkpoint is there but is not what its
+  // name says.
   absl::StatusOr<Manifest> LookAt(const std::string& name, const SearchOptions& options, bool* damaged);
 
   JobFolder folder_;

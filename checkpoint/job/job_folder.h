@@ -9,8 +9,8 @@
 //   <root>/<job uid>/condemned/<unique>                       condemned_shards.h
 //
 // A checkpoint's name is <generation>-<step>-<writer>. In a folder, a file that is unfinished has ".tmp-..." behind its
-// name. It is never read, and collected after the grace. In a bucket, the time of an object <shard>.used says when that
-// shard was put again.
+// name. Such a file is never read, and is collected after the grace period. In a bucket, the time of an object
+// <shard>.used says when that shard was put again.
 #ifndef REKINDLE_CHECKPOINT_JOB_JOB_FOLDER_H_
 #define REKINDLE_CHECKPOINT_JOB_JOB_FOLDER_H_
 
@@ -22,8 +22,8 @@
 
 namespace rekindle::checkpoint {
 
-// Names the folder of one job and what is in it. It touches nothing itself. It is a value, and thread-safe as far as
-// its backend is.
+// Names the folder of one job and the files in it, without touching any. The class is a value, and as thread-safe as
+// its backend.
 class JobFolder {
  public:
   // `backend` must outlive this object and its copies.
@@ -32,8 +32,8 @@ class JobFolder {
   StoreBackend& backend() const { return *backend_; }
   const std::string& uid() const { return uid_; }
 
-  // Returns INVALID_ARGUMENT unless the uid is a safe name. It has to be checked before the uid becomes a path, so that
-  // nothing outside of the root is ever touched. `CheckUid` also says which names are safe.
+  // Both return INVALID_ARGUMENT unless the job's uid is a safe name. The uid has to be checked before it becomes a
+  // path, so that nothing outside of the root is ever touched. The error of `CheckUid` also says which names are safe.
   absl::Status Check() const;
   absl::Status CheckUid() const;
 
@@ -45,13 +45,13 @@ class JobFolder {
   std::string Removed() const { return uid_ + "/removed"; }
   std::string Condemned() const { return uid_ + "/condemned"; }
 
-  // `name` is that of a checkpoint.
+  // `name` is the name of a checkpoint.
   std::string Manifest(const std::string& name) const { return Manifests() + "/" + name + kManifestSuffix; }
   std::string Removed(const std::string& name) const { return Removed() + "/" + name + kManifestSuffix; }
   std::string Pin(const std::string& name) const { return Pins() + "/" + name; }
   // `file` is the name of a shard's file.
   std::string Shard(const std::string& file) const { return Shards() + "/" + file; }
-  // Returns the checkpoint whose manifest has this file name, or "" if no manifest has such a name.
+  // Returns the name of the checkpoint whose manifest has this file name, or "" if no manifest has such a name.
   static std::string CheckpointOf(const std::string& manifest_file);
 
  private:

@@ -33,7 +33,7 @@ bool JobShards::IsThere(const ShardRef& ref) {
   StoreBackend& backend = folder_.backend();
   const std::string path = folder_.Shard(ref.name);
   const auto info = backend.Stat(path);
-  // The shard is touched first, so that a concurrent collection takes it for new.
+  // A shard that is there is touched before it is read, so that a concurrent collection takes it for new.
   if (!info.ok() || info->size != ref.bytes || !backend.Touch(path).ok()) return false;
   if (backend.IsVerified(path)) return true;
   const bool whole = Read(ref, Ignore).ok();
@@ -80,7 +80,7 @@ absl::Status JobShards::CheckPresent(const std::vector<ShardRef>& shards) {
 }
 
 absl::Status JobShards::Verify(const std::vector<ShardRef>& shards, const Progress& progress) {
-  // Sizes are checked first, as they are cheap.
+  // The sizes of the shards are checked before their bytes, because that is cheap.
   if (absl::Status status = CheckPresent(shards); !status.ok()) return status;
   int64_t total = 0, done = 0;
   for (const ShardRef& ref : shards) total += ref.bytes;
@@ -108,7 +108,7 @@ absl::Status JobShards::Read(const ShardRef& ref, const Sink& sink, uint8_t* int
 }
 
 absl::Status JobShards::Read(const ShardRef& ref, std::vector<uint8_t>* content) {
-  // CheckRef bounds the size.
+  // CheckRef bounds the size of the shard before memory is allocated.
   if (absl::Status status = CheckRef(ref); !status.ok()) return status;
   content->resize(static_cast<size_t>(ref.bytes));
   return Read(ref, [&](int64_t offset, const void* data, size_t n) {

@@ -1,5 +1,5 @@
 // Writes and reads the shards of a job. A shard gets its name, which is the hash of its content, only when its bytes
-// are durable and match it.
+// are durable and match the name.
 #ifndef REKINDLE_CHECKPOINT_JOB_JOB_SHARDS_H_
 #define REKINDLE_CHECKPOINT_JOB_JOB_SHARDS_H_
 
@@ -17,14 +17,15 @@
 
 namespace rekindle::checkpoint {
 
-// Returns the bytes of a shard. It is called at most once, and only if the shard is not there yet. The bytes stay valid
-// for the call that asked for them.
+// Returns the bytes of a shard. The function is called at most once, and only if the shard is not there yet. The bytes
+// stay valid for the duration of the call that asked for them.
 using ShardContent = std::function<absl::StatusOr<std::span<const uint8_t>>()>;
 
-// Returns the words that name a shard in an error.
+// Returns the text by which error messages name a shard.
 std::string Describe(const ShardRef& ref);
 
-// Writes, reads and checks shards. It keeps no state of its own, so it is as thread-safe as the backend of its folder.
+// Writes, reads and checks shards. The class keeps no state of its own, so it is as thread-safe as the backend of its
+// folder.
 class JobShards {
  public:
   using Sink = StoreBackend::Sink;
@@ -33,22 +34,22 @@ class JobShards {
   explicit JobShards(JobFolder folder) : folder_(std::move(folder)) {}
 
   // Copies `content`, which has `bytes` bytes, to the shard named `xxh3`. Returns when the bytes are durable, and at
-  // once if the shard is there and whole. Its name becomes durable with the manifest. If the content changes meanwhile,
-  // the result is DATA_LOSS and the shard never gets the name. The caller fills in the ref's generation, index and
-  // count.
+  // once if the shard is there and whole. The shard's name becomes durable with the manifest. If the content changes
+  // meanwhile, the result is DATA_LOSS and the shard never gets the name. The caller fills in the ref's generation,
+  // index and count.
   absl::StatusOr<ShardRef> Put(const ShardContent& content, int64_t bytes, const std::string& xxh3);
 
-  // Returns whether the shard is there with its size. The content is not checked.
+  // Returns whether the shard is in the store with its size. The content is not checked.
   bool Contains(const ShardRef& ref);
-  // Returns OK if all are there with their sizes, NOT_FOUND or DATA_LOSS for the first that is not, and any other error
-  // of the store. The content is not checked.
+  // Returns OK if all shards are there with their sizes, NOT_FOUND or DATA_LOSS for the first that is not, and any
+  // other error of the store. The content is not checked.
   absl::Status CheckPresent(const std::vector<ShardRef>& shards);
-  // Returns OK if all are whole, byte for byte. `progress` is optional and called after each shard.
+  // Returns OK if all shards are whole, byte for byte. `progress` is optional and called after each shard.
   absl::Status Verify(const std::vector<ShardRef>& shards, const Progress& progress = nullptr);
 
-  // Reads the shard and passes it on piece by piece. It fails with DATA_LOSS if the shard is not whole, and the pieces
-  // passed on are worthless then. An error of the sink ends it. `into` is optional memory for the whole shard, at a
-  // multiple of kBlockBytes. A piece may then be at its place there already when the sink gets it.
+  // Reads the shard and passes its pieces to `sink`. Returns DATA_LOSS if the shard is not whole, and the pieces that
+  // were passed on are worthless then. An error of the sink ends the read. `into` is optional memory for the whole
+  // shard, at a multiple of kBlockBytes. A piece may already be at its place in that memory when the sink gets it.
   absl::Status Read(const ShardRef& ref, const Sink& sink, uint8_t* into = nullptr);
   // Reads the whole shard into `content`.
   absl::Status Read(const ShardRef& ref, std::vector<uint8_t>* content);

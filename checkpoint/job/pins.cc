@@ -18,16 +18,17 @@ constexpr size_t kMaxReasonBytes = 4 << 10;
 absl::Status Pins::Put(const std::string& name, const Pin& pin) {
   if (pin.why.size() > kMaxReasonBytes) return absl::InvalidArgumentError("a pin's reason has more than 4 KiB");
   JobManifests manifests(folder_);
-  // The manifest is checked before as well, because a name that never existed must not leave a pin even for a moment.
+  // The manifest is read not only after the pin is written but also before, because a name that never existed must not
+  // leave a pin even for a moment.
   if (const auto manifest = manifests.Read(name); !manifest.ok()) return manifest.status();
   const nlohmann::ordered_json content = {{"why", pin.why}, {"when", pin.when}};
-  // Bytes that are not UTF-8 are replaced.
+  // Bytes of the reason that are not UTF-8 are replaced.
   const auto replace = nlohmann::json::error_handler_t::replace;
   absl::Status status = folder_.backend().Put(folder_.Pin(name), content.dump(-1, ' ', false, replace) + "\n");
   if (!status.ok()) return status;
   const auto manifest = manifests.Read(name);
   status = manifest.ok() ? JobShards(folder_).CheckPresent(manifest->shards) : manifest.status();
-  // One collection may have put the manifest back while another one removes its shards.
+  // The manifest may be there because one collection has put it back, while another one still removes its shards.
   if (status.ok()) status = CondemnedShards(folder_).CheckSpared(manifest->shards);
   if (status.ok()) return absl::OkStatus();
   const absl::Status undone = Remove(name);
@@ -40,7 +41,7 @@ absl::Status Pins::Remove(const std::string& name) {
   if (const auto parsed = ParseName(name); !parsed.ok()) return parsed.status();
   if (absl::Status status = folder_.backend().Remove(folder_.Pin(name)); !status.ok()) return status;
   const absl::Status synced = folder_.backend().SyncFolder(folder_.Pins());
-  // NOT_FOUND says that nothing was ever pinned.
+  // The folder of pins is missing (NOT_FOUND) if the job never had a pin.
   return absl::IsNotFound(synced) ? absl::OkStatus() : synced;
 }
 

@@ -1,9 +1,9 @@
-// Stores pins as small objects beside the manifests. Buckets may lack a conditional put, so the order of operations
-// makes them safe:
+// Stores pins, which keep checkpoints from being collected, as small objects beside the manifests. Buckets may lack a
+// conditional put, so the order of operations makes pins safe:
 //   a process that pins:  writes the pin, then looks for manifest and shards
-//   a collection:         removes the manifest, then looks for pins, puts the manifest back if there is one, and only
+//   a collection:         removes the manifest, then looks for pins, puts the manifest back if it is pinned, and only
 //                         then removes shards
-// One of the two sees the other, so the checkpoint of a promised pin stays whole.
+// So the collection sees the pin or the process misses the manifest, and the checkpoint of a promised pin stays whole.
 #ifndef REKINDLE_CHECKPOINT_JOB_PINS_H_
 #define REKINDLE_CHECKPOINT_JOB_PINS_H_
 
@@ -22,7 +22,8 @@ struct Pin {
   double when = 0;  // Unix seconds.
 };
 
-// Writes, reads and removes pins. It keeps no state of its own, so it is as thread-safe as the backend of its folder.
+// Writes, reads and removes pins. The class keeps no state of its own, so it is as thread-safe as the backend of its
+// folder.
 class Pins {
  public:
   explicit Pins(JobFolder folder) : folder_(std::move(folder)) {}
@@ -31,11 +32,12 @@ class Pins {
   // not whole (by sizes) after the pin was written, the pin is removed again and NOT_FOUND or DATA_LOSS is returned.
   // Pinning again replaces the reason.
   absl::Status Put(const std::string& name, const Pin& pin);
-  // Returns OK if there is no pin.
+  // Removes the pin of a checkpoint. Returns OK if it has none.
   absl::Status Remove(const std::string& name);
-  // Returns the names of pinned checkpoints, whether the checkpoints are there or not.
+  // Returns the names of the pinned checkpoints, whether the checkpoints are there or not.
   absl::StatusOr<std::set<std::string>> Names();
-  // Returns NOT_FOUND if there is no pin. A pin that cannot be read still counts, but has no reason.
+  // Returns the pin of a checkpoint, or NOT_FOUND if it has none. A pin that cannot be read still counts, but has no
+  // reason.
   absl::StatusOr<Pin> Read(const std::string& name);
 
  private:

@@ -31,7 +31,7 @@ absl::Status StoredJobFile::PutBeforeManifest(const JobFile& job) {
 absl::StatusOr<std::string> StoredJobFile::Read() {
   if (absl::Status status = folder_.Check(); !status.ok()) return status;
   const auto text = folder_.backend().ReadAll(folder_.JobFile(), kMaxJobFileBytes);
-  // A file that is too large is reported like any other damage.
+  // A job.json that is too large is reported like any other damage.
   if (absl::IsOutOfRange(text.status())) return DecodeJobFile(std::string(kMaxJobFileBytes + 1, ' '), folder_.uid());
   if (!text.ok()) return text.status();
   return DecodeJobFile(*text, folder_.uid());

@@ -1,5 +1,5 @@
-// Stores job.json in the folder of its job, what a coordinator without a record of the job needs to continue it
-// (checkpoint/format/framed_job_file.h).
+// Stores job.json in the folder of its job. The file has what a coordinator without a record of the job needs to
+// continue it (checkpoint/format/framed_job_file.h).
 #ifndef REKINDLE_CHECKPOINT_JOB_STORED_JOB_FILE_H_
 #define REKINDLE_CHECKPOINT_JOB_STORED_JOB_FILE_H_
 
@@ -13,23 +13,23 @@
 
 namespace rekindle::checkpoint {
 
-// Writes and reads the file. It keeps no state of its own, so it is as thread-safe as the backend of its folder.
+// Writes and reads job.json. The class keeps no state of its own, so it is as thread-safe as the backend of its folder.
 class StoredJobFile {
  public:
   explicit StoredJobFile(JobFolder folder) : folder_(std::move(folder)) {}
 
-  // Replaces job.json, which is durable on return. `generation` is that of the writer. FAILED_PRECONDITION says that
-  // the store knows of a newer generation and nothing was written, or that a newer one has begun meanwhile, which
-  // writes the file again with its next checkpoint. INVALID_ARGUMENT says that the text is not that job's
-  // (CheckJobFile).
+  // Replaces job.json, which is durable on return. `generation` is the generation of the writer. FAILED_PRECONDITION
+  // says that the store knows of a newer generation and nothing was written, or that a newer one has begun meanwhile,
+  // which writes the file again with its next checkpoint. INVALID_ARGUMENT says that `text` is not a job file of the
+  // folder's job (CheckJobFile).
   absl::Status Put(int generation, const std::string& text);
-  // Makes `job` durable before the manifest that it belongs to. The caller has checked the manifest's generation.
-  // INVALID_ARGUMENT says that it is of another job. ABORTED says that a job file is required, the caller passes none,
-  // and the store has none.
+  // Writes the job file `job`, which has to be durable before the manifest that it belongs to. The caller has checked
+  // the manifest's generation. INVALID_ARGUMENT says that the file is of another job. ABORTED says that a job file is
+  // required, the caller passes none, and the store has none.
   absl::Status PutBeforeManifest(const JobFile& job);
 
-  // Returns the inner text of job.json, the JSON of a v1.JobFile. NOT_FOUND says that there is none. DATA_LOSS and
-  // FAILED_PRECONDITION are those of DecodeJobFile.
+  // Returns the inner text of job.json, the JSON of a v1.JobFile. NOT_FOUND says that there is no job.json. DATA_LOSS
+  // and FAILED_PRECONDITION are those of DecodeJobFile.
   absl::StatusOr<std::string> Read();
   absl::StatusOr<bool> IsThere();
 

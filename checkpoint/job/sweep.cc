@@ -11,7 +11,7 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// One list has at most `kMaxOrphans` shards. The others wait for the next collection.
+// One collection removes at most `kMaxOrphans` shards. The others wait for the next collection.
 constexpr size_t kMaxOrphans = 1 << 16;
 
 }  // namespace
@@ -38,8 +38,8 @@ absl::Status RecoverSweep(const JobFolder& folder) {
 }
 
 absl::StatusOr<Collected> Sweep::Run() {
-  // Manifests are removed first and durably. A shard may be removed only when no manifest that could come back names
-  // it.
+  // Manifests are removed first and durably, because a shard may be removed only when no manifest that could come back
+  // names it.
   absl::Status status = RemoveManifests();
   if (status.ok()) status = PutBackPinned();
   if (status.ok()) status = FindOrphans();
@@ -79,7 +79,7 @@ absl::Status Sweep::RemoveManifests() {
   return options_.dry_run || drop_.empty() ? absl::OkStatus() : backend.SyncFolder(folder_.Manifests());
 }
 
-// Puts back the manifests that were pinned meanwhile. pins.h says why pins are looked for again.
+// Puts back the manifests of checkpoints that were pinned meanwhile. pins.h says why pins are looked for again.
 absl::Status Sweep::PutBackPinned() {
   if (options_.dry_run || drop_.empty()) return absl::OkStatus();
   StoreBackend& backend = folder_.backend();
@@ -104,7 +104,7 @@ absl::Status Sweep::FindOrphans() {
   for (const StoredCheckpoint& checkpoint : keep_) {
     for (const ShardRef& ref : checkpoint.manifest.shards) named.insert(ref.name);
   }
-  // `dropped` maps a shard to the time when the last dropped manifest that named it was written.
+  // `dropped` maps each shard to the time when the last removed manifest that named it was written.
   std::map<std::string, double> dropped;
   for (const StoredCheckpoint& checkpoint : drop_) {
     for (const ShardRef& ref : checkpoint.manifest.shards) {
@@ -119,7 +119,8 @@ absl::Status Sweep::FindOrphans() {
     const auto info = folder_.backend().Stat(folder_.Shard(file));
     if (absl::IsNotFound(info.status())) continue;
     if (!info.ok()) return info.status();
-    // The shard was put again after its manifest was written, so a checkpoint on its way relies on it.
+    // A shard that was put again after its last removed manifest was written stays, because a checkpoint that is being
+    // written relies on it.
     const auto was = dropped.find(file);
     const bool only_dropped = was != dropped.end() && info->modified <= was->second;
     if (!only_dropped && !IsOld(info->modified)) continue;
@@ -128,7 +129,7 @@ absl::Status Sweep::FindOrphans() {
   return absl::OkStatus();
 }
 
-// Returns the shards of manifests that have appeared since this collection listed them.
+// Returns the shards of manifests that have appeared since this collection listed the manifests.
 absl::StatusOr<Sweep::Names> Sweep::NamedSince() {
   Names known, named;
   for (const StoredCheckpoint& checkpoint : keep_) known.insert(checkpoint.name);
@@ -145,7 +146,8 @@ absl::StatusOr<Sweep::Names> Sweep::NamedSince() {
   return named;
 }
 
-// Removes the orphans between two looks at what is used. condemned_shards.h says why both are needed.
+// Removes the shards that nothing names, between two looks at what is used. condemned_shards.h says why both looks are
+// needed.
 absl::Status Sweep::RemoveOrphans() {
   if (orphans_.empty()) return absl::OkStatus();
   std::string list;
@@ -160,7 +162,7 @@ absl::Status Sweep::RemoveOrphans() {
   if (!spared.ok()) return spared.status();
   for (const auto& [shard, bytes] : orphans_) {
     if (!options_.dry_run && spared->contains(shard)) continue;
-    // On an error the list stays, because the removal may still happen.
+    // After an error the list of condemned shards stays, because the removal may still happen.
     if (absl::Status status = Remove(folder_.Shard(shard)); !status.ok()) return status;
     ++done_.shards;
     done_.bytes += bytes;
@@ -173,7 +175,7 @@ absl::Status Sweep::RemoveLeftovers() {
   for (const std::string& folder : {folder_.Manifests(), folder_.Shards(), folder_.Pins()}) {
     if (absl::Status status = RemoveOld(folder, is_unfinished); !status.ok()) return status;
   }
-  // Unfinished versions of job.json are removed. Anything else in that folder is left alone.
+  // Of the job's folder itself only unfinished versions of job.json are removed. Anything else in it is left alone.
   const auto is_old_job = [&](const std::string& name) { return is_unfinished(name) && name.starts_with("job.json."); };
   if (absl::Status status = RemoveOld(folder_.uid(), is_old_job); !status.ok()) return status;
   // The old lists of condemned shards belong to collections that died.

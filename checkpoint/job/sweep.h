@@ -1,5 +1,5 @@
-// Removes checkpoints of a job and what nobody needs any more, in the order that is safe beside writers, beside
-// processes that pin, and beside other collections. collector.h decides what goes.
+// Removes checkpoints of a job and the files that are no longer needed, in an order that is safe beside writers, beside
+// processes that pin, and beside other collections. collector.h decides which checkpoints go.
 #ifndef REKINDLE_CHECKPOINT_JOB_SWEEP_H_
 #define REKINDLE_CHECKPOINT_JOB_SWEEP_H_
 
@@ -29,21 +29,24 @@ struct Collected {
   int64_t bytes = 0;
 };
 
-// Recovers from a sweep that died after it had removed a manifest. A process that pinned it meanwhile was promised that
-// it stays, so it is put back. It is called before a new sweep is planned.
+// Recovers from a sweep that died after it had removed a manifest. If a process pinned the checkpoint meanwhile, it was
+// promised that the checkpoint stays, so the manifest is put back. The function is called before a new sweep is
+// planned.
 absl::Status RecoverSweep(const JobFolder& folder);
 
-// Runs once, and has then reported in `Collected` what it removed.
+// Removes checkpoints once, and reports in `Collected` what it removed.
 class Sweep {
  public:
   struct Options {
     double now = 0;  // Unix seconds.
-    // What no manifest names stays for `grace_seconds`, since it may belong to a checkpoint on its way.
+    // A file that no manifest names stays for `grace_seconds`, because it may belong to a checkpoint that is being
+    // written.
     double grace_seconds = 0;
-    // If `dry_run` is set, it only reports what would be removed.
+    // If `dry_run` is set, the sweep only reports what it would remove.
     bool dry_run = false;
   };
-  // Says what becomes of each checkpoint. `keep` and `drop` together are all that the job has.
+  // `keep` has the checkpoints that stay, and `drop` those that are removed. Together they are all checkpoints that the
+  // job has.
   struct Plan {
     std::vector<StoredCheckpoint> keep, drop;
     std::vector<Verdict> verdicts;
@@ -71,13 +74,13 @@ class Sweep {
   void Spare(const StoredCheckpoint& checkpoint, const std::string& reason);
   absl::StatusOr<Names> NamedSince();
   bool IsOld(double modified) const { return options_.now - modified > options_.grace_seconds; }
-  // Removes a file, unless this is a dry run.
+  // Removes a file, unless the sweep is a dry run.
   absl::Status Remove(const std::string& path);
 
   const JobFolder folder_;
   const Options options_;
   std::vector<StoredCheckpoint> keep_, drop_;
-  // `texts_` has the content of the manifests that were removed.
+  // `texts_` has the content of the removed manifests, so that they can be put back.
   std::map<std::string, std::string> texts_;
   // `orphans_` maps the shards that nothing names to their sizes.
   std::map<std::string, int64_t> orphans_;

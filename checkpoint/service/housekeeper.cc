@@ -9,7 +9,8 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// A node trains few jobs at a time. For a job that is forgotten here, less is collected until its next commit.
+// A node trains few jobs at a time. If more than `kMaxKnown` jobs are known, all are forgotten. Until a forgotten job's
+// next commit, `MakeRoom` removes only those of its shards that no checkpoint names.
 constexpr size_t kMaxKnown = 1024;
 
 }  // namespace
@@ -77,7 +78,8 @@ void Housekeeper::Loop(const std::stop_token& stop, Line& line) {
   while (changed_.Wait(lock, stop, is_due) && !stop.stop_requested()) {
     const auto next = due_[&line].extract(due_[&line].begin());
     lock.Unlock();
-    // The checkpoint is durable. A step that failed is tried again after the next one.
+    // The checkpoint is durable already, so work that fails is only logged. It is tried again after the next
+    // checkpoint.
     Tell(next.key(), line.operation, (this->*line.work)(next.key(), next.mapped(), stop));
     lock.Lock();
   }

@@ -1,5 +1,5 @@
-// Does the work that follows a commit in threads of its own: collecting the checkpoints that do not stay, and
-// archiving, which may take hours. A commit must wait for neither.
+// Does the work that follows a commit of a checkpoint in threads of its own: collecting the checkpoints that do not
+// stay, and archiving, which may take hours. A commit must wait for neither.
 #ifndef REKINDLE_CHECKPOINT_SERVICE_HOUSEKEEPER_H_
 #define REKINDLE_CHECKPOINT_SERVICE_HOUSEKEEPER_H_
 
@@ -15,27 +15,27 @@
 
 namespace rekindle::checkpoint {
 
-// Counts one failure of the service, either of a call or of the work that follows a commit.
+// Counts one failure of the checkpoint service, either of a call or of the work that follows a commit.
 void CountFailure(common::Metrics& metrics, const char* operation);
 
-// Collects and archives in the background. It is thread-safe.
+// Collects and archives checkpoints in the background. The class is thread-safe.
 class Housekeeper {
  public:
   static constexpr double kMakeRoomSeconds = 60;
 
   // The caller keeps ownership of all arguments, which must outlive this object.
   Housekeeper(StoreOpener& stores, const StoreRoom& room, common::Metrics& metrics);
-  // Interrupts archiving between two shards. The next commit continues it there.
+  // The destructor interrupts archiving between two shards. The next commit continues the archiving there.
   ~Housekeeper();
 
-  // Starts the work that is due after a commit of `generation`, some time soon. If several calls for one job are
-  // waiting, only the newest counts.
+  // Schedules the work that is due after a commit of `generation`, to be done some time soon. If several calls for one
+  // job are waiting, only the newest counts.
   void Due(const std::string& store, const std::string& job_uid, int generation, const Retention& retention);
 
-  // Collects before it returns, for a save of `generation` that finds no room. It does so at most once in
-  // kMakeRoomSeconds for a job. It uses the rules of the job's newest commit on this node. Without such a commit, it
-  // removes only shards that no checkpoint names. A failure goes to the log and the metrics. Calls wait for each other,
-  // so that each finds the room that the one before it has made.
+  // Collects before it returns, for a save of `generation` that finds no room. For each job this happens at most once
+  // in kMakeRoomSeconds. The retention rules are those of the job's newest commit on this node. Without such a commit,
+  // only shards that no checkpoint names are removed. A failure goes to the log and the metrics. Calls wait for each
+  // other, so that each finds the room that the one before it has made.
   void MakeRoom(const std::string& store, const std::string& job_uid, int generation);
 
  private:
@@ -45,17 +45,18 @@ class Housekeeper {
     Retention retention;
   };
   using Work = absl::Status (Housekeeper::*)(const std::string& job_uid, const Job& job, const std::stop_token& stop);
-  // `Line` is one kind of work in a thread of its own, so that collecting never waits for archiving.
+  // `Line` is one kind of background work in a thread of its own, so that collecting never waits for archiving.
   struct Line {
     const char* operation;
     Work work;
     std::jthread thread = {};
   };
 
-  // Holds what is known of a job that has committed on this node or has found no room.
+  // Holds what the housekeeper knows about a job that has committed on this node, or whose save has found no room in
+  // the store.
   struct Known {
     Job newest;
-    // `made_room` is the time of a steady clock when room was last made for the job.
+    // `made_room` is when room was last made for the job, in steady seconds.
     double made_room = -kMakeRoomSeconds;
   };
 
@@ -68,12 +69,12 @@ class Housekeeper {
   StoreOpener& stores_;
   const StoreRoom& room_;
   common::Metrics& metrics_;
-  // `making_room_` is held while room is made. It guards no field.
+  // `making_room_` is held while MakeRoom() collects. It guards no field.
   common::Mutex making_room_ ABSL_ACQUIRED_BEFORE(mutex_);
   common::Mutex mutex_;
-  // `known_` is keyed by job uid.
+  // `known_` maps the uid of each job to what the housekeeper knows about it.
   std::map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);
-  // `due_` is keyed by the line of the work, then by job uid.
+  // `due_` maps each kind of work to the jobs, by uid, for which it is due.
   std::map<const Line*, std::map<std::string, Job>> due_ ABSL_GUARDED_BY(mutex_);
   common::CondVar changed_;
   Line collecting_{"collect", &Housekeeper::Collect};

@@ -21,8 +21,8 @@ MemoryTier::SegmentPtr MemoryTier::FindLocked(const Job& job, const std::string&
   return nullptr;
 }
 
-// Takes the checkpoints that may be forgotten now out of `job`. They are returned, so that their memory is freed
-// without the lock.
+// Removes from `job` the checkpoints that may be forgotten now, and returns them, so that their memory is freed only
+// after the lock is released.
 std::vector<MemoryTier::Checkpoint> MemoryTier::TakeSurplus(Job& job) {
   std::vector<Checkpoint> surplus;
   auto complete = job.end();

@@ -1,10 +1,10 @@
 // Holds checkpoints in this node's memory: shards that its own trainers handed over, copies of other nodes' shards, and
-// the manifests that name them. It is a cache before the store. It may forget anything at any time, and readers verify
-// again what they read from it.
+// the manifests that name them. The tier is a cache before the store. It may forget anything at any time, and readers
+// verify again what they read from it.
 //
-// For each job it holds the newest checkpoint that a manifest has completed and all newer ones, at most two
-// checkpoints: one to go back to while the next is on its way. The Staging that the segments come from bounds the
-// memory. It is thread-safe.
+// For each job the tier holds the newest checkpoint that a manifest has completed and all newer ones, at most two
+// checkpoints: one to go back to while the next is being written. The Staging that the segments come from bounds the
+// memory. The class is thread-safe.
 #ifndef REKINDLE_CHECKPOINT_SERVICE_MEMORY_TIER_H_
 #define REKINDLE_CHECKPOINT_SERVICE_MEMORY_TIER_H_
 
@@ -38,24 +38,26 @@ class MemoryTier {
  public:
   using SegmentPtr = std::shared_ptr<const Staging::Segment>;
 
-  // Holds `segment` as a shard of that checkpoint, and forgets the oldest checkpoints if there are too many. Nothing
-  // happens if the checkpoint is older than one that a manifest has completed, or if the shard is already held.
+  // Holds `segment` as the shard `xxh3` of the checkpoint `key`, and forgets the oldest checkpoints if there are too
+  // many. The call does nothing if the checkpoint is older than one that a manifest has completed, or if the shard is
+  // already held.
   void Keep(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment);
-  // Returns null if the shard is not held.
+  // Returns the segment of a shard, or null if the shard is not held.
   SegmentPtr Find(const std::string& job_uid, const std::string& xxh3) const;
-  // Forgets a shard that was found damaged.
+  // Forgets a shard whose bytes were found to be damaged.
   void Drop(const std::string& job_uid, const std::string& xxh3);
 
-  // Completes a checkpoint and forgets older ones. Returns false if one of a newer generation is known, which means
-  // that the writer of this one was left out. Repeating a call is harmless.
+  // Completes the checkpoint of the manifest and forgets older ones. Returns false if a manifest of a newer generation
+  // is known, which means that the writer of this one was left out. Repeating a call is harmless.
   bool PutManifest(const Manifest& manifest);
-  // Returns the manifests, newest first, whether or not their shards are held here.
+  // Returns the job's manifests, newest first, whether or not their shards are held here.
   std::vector<Manifest> Manifests(const std::string& job_uid) const;
   std::optional<Manifest> FindManifest(const std::string& job_uid, const std::string& name) const;
-  // Returns the XXH3s of all shards that are held.
+  // Returns the XXH3s of all shards of the job that are held.
   std::set<std::string> Held(const std::string& job_uid) const;
 
-  // Makes room: forgets the oldest checkpoint of the job that has most of them. Returns false if nothing is held.
+  // Makes room: forgets the oldest checkpoint of the job that has the most checkpoints here. Returns false if nothing
+  // is held.
   bool ForgetOldest();
   // Forgets every job that is not in `job_uids`.
   void KeepJobs(const std::set<std::string>& job_uids);
@@ -64,7 +66,7 @@ class MemoryTier {
 
  private:
   struct Checkpoint {
-    // `shards` is keyed by XXH3.
+    // `shards` maps the XXH3 of each shard to the segment that holds the shard.
     std::map<std::string, SegmentPtr> shards;
     std::optional<Manifest> manifest;
   };
@@ -87,8 +89,8 @@ struct WholeShard {
   // `memory` maps the segment for reading.
   Staging::Mapping memory;
 };
-// Returns the shard from the first tier that holds it with the bytes that its name promises. A tier that holds it
-// damaged forgets it.
+// Returns the shard from the first tier that holds it with the bytes that its name promises. A tier that holds a
+// damaged shard forgets it.
 std::optional<WholeShard> FindWhole(std::initializer_list<MemoryTier*> tiers, const std::string& job_uid,
                                     const std::string& xxh3);
 

@@ -1,4 +1,4 @@
-// Checks what this node's memory holds and what it forgets.
+// Checks which checkpoints the memory of a node holds and which it forgets.
 #include "checkpoint/service/memory_tier.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST(MemoryTier, HoldsTheLastCompleteOneAndWhatIsOnItsWay) {
   ASSERT_TRUE(tier.PutManifest(ManifestAt(1, 20)));
   EXPECT_THAT(tier.Held("job"), ElementsAre("b"));
   EXPECT_EQ(tier.bytes(), 10);
-  // The shard belongs to a checkpoint older than the complete one.
+  // A shard that arrives late belongs to a checkpoint older than the complete one, so it is not held.
   tier.Keep("job", {1, 15}, "late", Segment());
   EXPECT_THAT(tier.Held("job"), ElementsAre("b"));
 }

@@ -1,5 +1,5 @@
-// Serves other nodes: it holds copies of their shards, and sends them the shards that it holds. All input is bounded,
-// and verified before it counts. The class is thread-safe.
+// Serves the checkpoint services of other nodes: holds copies of their shards, and sends them the shards that this node
+// holds. All input is bounded, and verified before it counts. The class is thread-safe.
 #ifndef REKINDLE_CHECKPOINT_SERVICE_PEER_SERVICE_H_
 #define REKINDLE_CHECKPOINT_SERVICE_PEER_SERVICE_H_
 
@@ -15,8 +15,9 @@ namespace rekindle::checkpoint {
 
 class PeerService final : public v1::CheckpointPeers::Service {
  public:
-  // The caller keeps ownership of all arguments, which must outlive this object. Copies take their memory from `room`,
-  // which bounds it, and are held in `copies`. `own` holds the shards that this node's trainers handed over.
+  // The caller keeps ownership of all arguments, which must outlive this object. Copies of other nodes' shards take
+  // their memory from `room`, which bounds it, and are held in `copies`. `own` holds the shards that this node's
+  // trainers handed over.
   PeerService(Staging& room, MemoryTier& copies, MemoryTier& own);
 
   grpc::Status Hold(grpc::ServerContext*, grpc::ServerReader<v1::HoldRequest>*, v1::HoldReply*) override;

@@ -16,15 +16,15 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// `kAskSeconds` is the deadline of calls that move no data.
+// `kAskSeconds` is the deadline of calls to a peer that move no data.
 constexpr double kAskSeconds = 2;
-// `kLeastRate` is in bytes per second. It is not worth waiting for a copy that is slower.
+// A copy from or to a peer that is slower than `kLeastRate` (bytes per second) is not worth waiting for.
 constexpr double kLeastRate = 10 << 20;
 constexpr double kListingSeconds = 1;
 constexpr size_t kMostListings = 64;
 constexpr size_t kPieceBytes = 1 << 20;
-// Every node's certificate contains the name `kNodeName`. One certificate serves on all machines, whose addresses
-// nobody knows beforehand.
+// Every node's certificate contains the name `kNodeName`, so that one certificate serves on all machines, whose
+// addresses nobody knows beforehand.
 constexpr char kNodeName[] = "rekindle-node";
 
 void SetDeadline(grpc::ClientContext& context, double seconds) {
@@ -39,7 +39,7 @@ double TransferSeconds(size_t bytes) { return kAskSeconds + static_cast<double>(
 Peer ChooseReplica(const Peer& self, std::vector<Peer> others) {
   std::sort(others.begin(), others.end());
   std::vector<Peer> elsewhere;
-  // `before` counts the nodes of this zone that choose before this node.
+  // `before` counts the nodes of this zone that choose their peer before this node does.
   size_t before = 0;
   for (const Peer& peer : others) {
     if (!self.zone.empty() && !peer.zone.empty() && peer.zone != self.zone) elsewhere.push_back(peer);

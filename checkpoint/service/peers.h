@@ -1,4 +1,5 @@
-// Knows the checkpoint services of the other nodes, chooses the one that gets a copy, and calls them.
+// Knows the checkpoint services of the other nodes, chooses the one that gets a copy of this node's shards, and calls
+// them.
 //
 // All calls have deadlines, which bound how long an unreachable peer delays its caller. The class is thread-safe.
 #ifndef REKINDLE_CHECKPOINT_SERVICE_PEERS_H_
@@ -32,8 +33,8 @@ struct Peer {
 };
 
 // Returns the peer that holds the copy of this node's shards. It is in another zone if there is one, and otherwise any
-// other node, chosen such that each node receives about as many copies as it sends. Its address is empty if there is no
-// such peer. This is a pure function.
+// other node, chosen such that each node receives about as many copies as it sends. The result's address is empty if
+// there is no such peer. The function is pure.
 Peer ChooseReplica(const Peer& self, std::vector<Peer> others);
 
 // Lists what one peer holds of a job.
@@ -41,7 +42,7 @@ struct PeerHoldings {
   std::string node;
   // `manifests` is sorted, newest first.
   std::vector<Manifest> manifests;
-  // `held` contains the XXH3s of its shards.
+  // `held` contains the XXH3s of the shards that the peer holds.
   std::set<std::string> held;
 };
 
@@ -52,16 +53,17 @@ class Peers {
 
   Peer Replica() const;
 
-  // Asks all peers at once.
+  // Asks all peers at once what they hold of the job.
   std::vector<PeerHoldings> List(const std::string& job_uid);
-  // Returns the nodes that held the shard when they were last asked. It asks them again if that was long ago.
+  // Returns the nodes that held the shard when they were last asked. They are asked again if that was long ago.
   std::vector<std::string> Holders(const std::string& job_uid, const std::string& xxh3);
-  // Sends the manifest to all peers at once. Failures are ignored, and those peers stay without it.
+  // Sends the manifest to all peers at once. Failures are ignored, and peers that could not be reached stay without the
+  // manifest.
   void PutManifest(const Manifest& manifest);
   absl::Status Hold(const Peer& peer, const std::string& job_uid, CheckpointKey key, const std::string& xxh3,
                     std::span<const uint8_t> bytes);
-  // Passes the bytes to `sink` as they arrive. The caller must verify them. Returns NOT_FOUND if the node is unknown or
-  // does not hold the shard.
+  // Fetches a shard from a node and passes the bytes to `sink` as they arrive. The caller must verify them. Returns
+  // NOT_FOUND if the node is unknown or does not hold the shard.
   using Sink = std::function<absl::Status(int64_t offset, const void* data, size_t bytes)>;
   absl::Status Fetch(const std::string& node, const std::string& job_uid, const std::string& xxh3, int64_t bytes,
                      const Sink& sink);
@@ -72,18 +74,18 @@ class Peers {
     std::shared_ptr<v1::CheckpointPeers::Stub> stub;
   };
   std::vector<Link> Links() const;
-  // Returns null if the node is unknown.
+  // Returns the stub for calls to a node, or null if the node is unknown.
   std::shared_ptr<v1::CheckpointPeers::Stub> StubOf(const std::string& node) const;
 
   mutable common::Mutex mutex_;
   Peer self_ ABSL_GUARDED_BY(mutex_);
-  // `links_` is keyed by node.
+  // `links_` maps the name of each known node to the connection to it.
   std::map<std::string, Link> links_ ABSL_GUARDED_BY(mutex_);
   struct Listing {
     double at = 0;
     std::vector<PeerHoldings> holdings;
   };
-  // `listings_` is keyed by job uid.
+  // `listings_` maps the uid of a job to what the peers last said that they hold of the job.
   std::map<std::string, Listing> listings_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -55,8 +55,8 @@ CheckpointService::CheckpointService(Parts parts)
       stores_(parts_.fs, parts_.objects, parts_.endpoints),
       housekeeper_(stores_, room_, parts_.metrics),
       incarnation_(RandomId()) {
-  // The counters are created here, because the growth of a counter cannot be seen if it appears only with its first
-  // count.
+  // The counters are created at the start, because the growth of a counter cannot be seen if it appears only with its
+  // first count.
   (void)StoredBytes(parts_.metrics);
   for (const Tier tier : {Tier::kMemory, Tier::kPeer, Tier::kStore}) (void)RestoredBytes(parts_.metrics, tier);
 }
@@ -70,7 +70,8 @@ grpc::Status CheckpointService::Run(const char* operation, const std::function<a
                  common::Metrics::Seconds(), {{"operation", operation}})
       .Observe(seconds);
   if (!status.ok()) {
-    // The committer repeats its call until all shards are there, and reports the missing ones itself.
+    // NOT_FOUND is an answer and no failure: the committer repeats its call until all shards are there, and reports the
+    // missing ones itself.
     const bool is_answer = absl::IsNotFound(status);
     if (!is_answer) CountFailure(parts_.metrics, operation);
     const auto level = is_answer ? log::Level::kDebug : log::Level::kWarning;
@@ -82,7 +83,7 @@ grpc::Status CheckpointService::Run(const char* operation, const std::function<a
 absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1::OpenStagingReply* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
-  // A bad store is reported here and not only after the trainer has copied its state.
+  // A bad store URI is reported here and not only after the trainer has copied its state.
   if (absl::Status status = stores_.Check(request.store()); !status.ok()) return status;
   int64_t bytes = 0;
   if (!ToBytes(request.bytes(), 1, kMaxShardBytes, &bytes)) {
@@ -140,7 +141,8 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
     reply->set_waited_seconds(common::RunInBackground(put));
   }
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
-  // The error is changed because NOT_FOUND would say that this service does not know the segment.
+  // The store's NOT_FOUND is changed to another error, because the client would take NOT_FOUND for the answer of a
+  // service that does not know the segment.
   if (absl::IsNotFound(ref.status())) return absl::FailedPreconditionError(ref.status().message());
   if (!ref.ok()) return ref.status();
   ref->generation = owner->generation;
@@ -223,7 +225,7 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
   if (!store.ok()) return store.status();
   const auto manifest = parts_.tiers.ReadManifest(*store, owner->job_uid, request.name());
   if (!manifest.ok()) return manifest.status();
-  // A restore calls first without shards.
+  // The first call of a restore asks for the manifest alone and for no shard. This call begins the generation.
   if (request.shards().empty()) {
     const absl::Status begun = store->BeginGeneration(owner->job_uid, owner->generation);
     if (absl::IsFailedPrecondition(begun)) return begun;

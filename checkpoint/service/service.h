@@ -1,4 +1,4 @@
-// Adapts a node's checkpoint service to gRPC: it passes requests to staging and store, and returns statuses and counts
+// Adapts a node's checkpoint service to gRPC: passes requests to staging and store, returns statuses and counts
 // metrics. No failed call ends the service. The class is thread-safe.
 #ifndef REKINDLE_CHECKPOINT_SERVICE_SERVICE_H_
 #define REKINDLE_CHECKPOINT_SERVICE_SERVICE_H_
@@ -24,11 +24,11 @@ namespace rekindle::checkpoint {
 
 class CheckpointService final : public v1::Checkpoints::Service {
  public:
-  // Lists the parts that the service uses and does not own. All must outlive it. Peers reach this node at `address`. If
-  // that is empty, they cannot reach it.
+  // Lists the parts that the service uses and does not own. All must outlive the service. Peers reach this node at
+  // `address`. If that is empty, they cannot reach it.
   struct Parts {
     common::FileSystem& fs;
-    // `objects` says how buckets are used, and `endpoints` which servers may be used.
+    // `objects` says how buckets are used, and `endpoints` which servers a store's URI may name.
     common::ObjectStoreOptions objects;
     common::StoreEndpoints endpoints;
     Staging& staging;
@@ -55,7 +55,8 @@ class CheckpointService final : public v1::Checkpoints::Service {
  private:
   absl::Status DoOpen(const v1::OpenStagingRequest& request, v1::OpenStagingReply* reply);
   absl::Status DoCommit(const v1::CommitShardRequest& request, v1::CommitShardReply* reply);
-  // Checks the room before `bytes` of a shard are written. If there is no room, it first collects what need not stay.
+  // Checks that the store has room for `bytes` of a shard before they are written. If it has none, checkpoints that
+  // need not stay are collected first.
   absl::Status CheckRoom(const v1::CommitShardRequest& request, int64_t bytes);
   absl::Status DoWriteManifest(const v1::WriteManifestRequest& request, v1::WriteManifestReply* reply);
   absl::Status DoWriteJobFile(const v1::WriteJobFileRequest& request);
@@ -64,7 +65,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
   absl::Status DoRestore(const grpc::ServerContext& context, const v1::RestoreRequest& request,
                          v1::RestoreReply* reply);
 
-  // Runs one call. It measures its time, counts and logs a failure, and converts the status for gRPC.
+  // Runs one gRPC call: measures its time, counts and logs a failure, and converts the status for gRPC.
   grpc::Status Run(const char* operation, const std::function<absl::Status()>& call);
 
   void FillInfo(v1::GetInfoReply* reply) const;

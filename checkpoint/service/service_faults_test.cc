@@ -1,4 +1,4 @@
-// Checks what happens when the service, its client, its store or its memory vanish, one at a time.
+// Checks what happens when the checkpoint service, its client, its store or its memory vanish, one at a time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -31,12 +31,13 @@ constexpr int64_t kTotal = kServiceTotal;
 
 class ServiceFaultsTest : public ServiceTest {
  protected:
-  // Returns a state without exceptions. With exceptions a copy would ask the service for more room.
+  // Returns a state without exceptions (planes.h). A client that copies a state with exceptions asks the service for
+  // more memory.
   static TestState Plain(int step = 1) {
     TestState state(kTotal);
     for (size_t i = 0; i < state.weights.size(); ++i) {
       state.weights[i] = 0.25f * static_cast<float>((i + static_cast<size_t>(step)) % 100);
-      // The moments have bits in both planes, so that two steps have no shard in common.
+      // The moments have bits in both planes, so that the states of two steps have no shard in common.
       state.first_moment[i] = 1.0f / static_cast<float>(step + 3);
       state.second_moment[i] = 1.0f / static_cast<float>(step + 4);
     }
@@ -44,10 +45,10 @@ class ServiceFaultsTest : public ServiceTest {
   }
 };
 
-// Runs a service with a small file system for its store. One plain state needs 3.8 MiB there.
+// Runs a checkpoint service with a small file system for its store. One state of Plain() needs 3.8 MiB there.
 class SmallDiskTest : public ServiceFaultsTest {
  protected:
-  // Mounts a small file system. If that is not possible, the test is skipped.
+  // Mounts a small file system for the store. If that is not possible, the test is skipped.
   void MountSmall(const char* size) {
     std::filesystem::create_directory(small_);
     if (::mount("tmpfs", small_.c_str(), "tmpfs", 0, absl::StrCat("size=", size).c_str()) != 0) {
@@ -60,7 +61,7 @@ class SmallDiskTest : public ServiceFaultsTest {
     client_.reset();
     if (mounted_) ::umount2(small_.c_str(), MNT_DETACH);
   }
-  void Remount(unsigned long flags, const char* options) {  // NOLINT(google-runtime-int): as mount(2) has it.
+  void Remount(unsigned long flags, const char* options) {  // NOLINT(google-runtime-int): mount(2) takes unsigned long.
     ASSERT_EQ(::mount("", small_.c_str(), "", MS_REMOUNT | flags, options), 0);
   }
   int64_t Free() const { return common::SpaceOf(small_)->free; }
@@ -82,7 +83,7 @@ TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
   auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(staged.ok()) << staged.status();
   const std::string before = client->GetInfo()->incarnation;
-  // The service stops before anything is committed.
+  // The service is stopped before anything is committed.
   service_.Signal(SIGSTOP);
   const TestState state = Plain();
   ASSERT_TRUE((*staged)->Copy(state.view()).ok());
@@ -96,8 +97,8 @@ TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
   TestState restored(kTotal);
   ASSERT_TRUE(client->Restore(2, *name, restored.writable()).ok());
   EXPECT_TRUE(restored == state);
-  // The memory that the killed service had lent is gone, and the new service holds its own. A foreign file is left
-  // alone.
+  // The shared memory that the killed service had lent is gone, and the new service holds its own. A foreign file is
+  // left alone.
   EXPECT_THAT(service_.Segments(), ::testing::AllOf(SizeIs(3), ::testing::Contains(service_.shm() + "/foreign")));
 }
 
@@ -121,7 +122,7 @@ TEST_F(ServiceFaultsTest, KilledAtAnyTimeWhileSavingNothingTornIsFound) {
     EXPECT_THAT(newest->skipped, IsEmpty());
     if (!newest->found) continue;
     TestState restored(kTotal);
-    // The checkpoint may have been collected in the meantime.
+    // The restore may fail, because the service may have collected the checkpoint since the search found it.
     if (reader->Restore(2, newest->name, restored.writable()).ok()) {
       EXPECT_TRUE(restored == TestState::Random(kTotal, newest->manifest.step));
     }
@@ -132,7 +133,7 @@ TEST_F(ServiceFaultsTest, KilledAtAnyTimeWhileSavingNothingTornIsFound) {
 
 TEST_F(ServiceFaultsTest, AwayIsAClearErrorWithinThePatience) {
   ASSERT_TRUE(service_.Client()->GetInfo().ok());
-  // The service ends cleanly.
+  // SIGTERM ends the service cleanly.
   EXPECT_EQ(service_.Kill(SIGTERM), 0);
   auto client = service_.Client("t", "", /*patience=*/0.2);
   const double start = common::SteadySeconds();
@@ -163,7 +164,7 @@ TEST_F(ServiceFaultsTest, OwnerDiesHalfWayAndItsMemoryIsGivenBack) {
   child->Release();
   auto client = service_.Client();
   ASSERT_TRUE(Eventually([&] { return client->GetInfo()->staged_bytes > 0; }));
-  // The process is a zombie, as it was not reaped yet. A zombie owns nothing.
+  // The killed trainer is a zombie, because it was not reaped yet. A zombie owns no segments.
   ::kill(pid, SIGKILL);
   EXPECT_TRUE(Eventually([&] { return client->GetInfo()->staged_bytes == 0; }));
   EXPECT_THAT(service_.Segments(), IsEmpty());
@@ -173,7 +174,7 @@ TEST_F(ServiceFaultsTest, OwnerDiesHalfWayAndItsMemoryIsGivenBack) {
 TEST_F(ServiceFaultsTest, ChangedAfterHandOverIsRefused) {
   auto client = service_.Client();
   auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
-  // The service is stopped, so that it reads after the change.
+  // The service is stopped, so that it reads the shared memory only after the test has changed it.
   service_.Signal(SIGSTOP);
   const TestState state = Plain();
   ASSERT_TRUE((*staged)->Copy(state.view()).ok());
@@ -185,7 +186,7 @@ TEST_F(ServiceFaultsTest, ChangedAfterHandOverIsRefused) {
   service_.Signal(SIGCONT);
   const absl::Status torn = (*staged)->Commit();
   EXPECT_TRUE(absl::IsDataLoss(torn)) << torn;
-  // The other plane of the shard may still be on its way to the store.
+  // The shard's other plane may still be in a temporary file, which is removed when that plane is refused, too.
   EXPECT_TRUE(Eventually([&] { return std::filesystem::is_empty(service_.dir() + "/store/job-1/shards"); }));
   EXPECT_TRUE(SaveAll(*client, 1, 10, state_).ok());
 }
@@ -222,7 +223,7 @@ TEST_F(SmallDiskTest, WhatIsSmallAndWhatIsThereAlreadyUsesTheRoomThatIsKept) {
   TestState restored(kTotal);
   ASSERT_TRUE(client_->Restore(2, "1-10-t", restored.writable()).ok());
   const auto again = SaveAll(*client_, 2, 10, Plain(10), /*keep_last=*/1);
-  // The shards are there already. The checkpoint of generation 1 is then collected.
+  // The store already holds the shards of the repeated save. The checkpoint of generation 1 is then collected.
   ASSERT_TRUE(again.ok()) << again.status();
   Store store(*common::PosixFileSystem(), small_);
   ASSERT_TRUE(Eventually([&] { return store.List("job-1")->size() == 1; }));
@@ -238,7 +239,7 @@ TEST_F(SmallDiskTest, WhatNobodyNeedsIsCollectedBeforeASaveIsRefused) {
   if (IsSkipped()) return;
   ASSERT_TRUE(SaveAll(*client_, 1, 10, Plain(10)).ok());
   ASSERT_TRUE(SaveAll(*client_, 1, 20, Plain(20)).ok());
-  // The test leaves a file as a save would that was refused half-way two hours ago.
+  // The test creates the file that a save would have left behind if it had been refused half-way two hours ago.
   const std::string orphan = small_ + "/job-1/shards/" + std::string(32, 'a') + ".safetensors";
   std::ofstream(orphan) << std::string(2 << 20, 'x');
   std::filesystem::last_write_time(orphan, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));

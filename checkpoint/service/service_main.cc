@@ -39,9 +39,9 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// The memory of a dead trainer stays for at most `kSweepMilliseconds`.
+// The memory that a dead trainer owned is taken back within `kSweepMilliseconds`.
 constexpr int kSweepMilliseconds = 500;
-// Calls in progress have `kShutdownSeconds` to end.
+// When the service stops, calls in progress have `kShutdownSeconds` to end.
 constexpr double kShutdownSeconds = 5;
 
 struct Flags {
@@ -56,13 +56,14 @@ struct Flags {
   std::vector<std::string> store_endpoints;
 };
 
-// Holds all parts of a service, in the order in which they may be destroyed again.
+// Holds all parts of a node's checkpoint service. They are destroyed in the reverse order, so each part outlives those
+// that use it.
 struct Node {
   Node(const std::string& shm_dir, const std::string& prefix, int64_t memory_limit, int64_t peer_memory)
       : peer_staging(shm_dir, prefix + "peer-", peer_memory), staging(shm_dir, prefix, memory_limit) {}
 
   Staging peer_staging;
-  // `staging` may share the memory that `peer_staging` has.
+  // `staging` may hold segments of `peer_staging` for readers, so it has to be destroyed first.
   Staging staging;
   MemoryTier own;
   MemoryTier copies;
@@ -114,7 +115,7 @@ void ServeUntilSignal(int signals, Staging& staging) {
 
 // `PeerServer` is the server that other nodes' services call.
 struct PeerServer {
-  // `server` is null if peers are not served.
+  // `server` is null if this node does not serve peers.
   std::unique_ptr<common::Server> server;
   std::optional<common::PublishedToken> token;
   std::string address() const { return server == nullptr ? "" : server->address(); }
@@ -128,8 +129,8 @@ absl::StatusOr<PeerServer> ServePeers(const Flags& flags, const std::string& fol
   options.security = common::Security::FromEnvironment();
   options.max_message_bytes = kMaxServiceMessage;
   options.what = "checkpoint service";
-  // Shards belong to the jobs. On loopback every user of the machine can call this service, so only services of the
-  // same user get shards.
+  // Other users must not get the shards of this user's jobs. On loopback every user of the machine can call the peers'
+  // server, so calls need a token that only services of the same user can read.
   const bool all_may_call = !options.security.HasTls() && common::IsLoopback(options.listen);
   if (all_may_call && options.security.token_file.empty()) {
     options.security.token_file = folder + "/peer-token";
@@ -151,7 +152,7 @@ absl::StatusOr<PeerServer> ServePeers(const Flags& flags, const std::string& fol
   return peers;
 }
 
-// Returns the file system on which file:// stores are built.
+// Returns the file system on which the stores of file:// URIs are.
 absl::StatusOr<common::FileSystem*> StoreFiles(const Flags& flags) {
   if (flags.store_group.empty()) return common::PosixFileSystem();
   const auto group = common::FindGroup(flags.store_group);
@@ -160,7 +161,7 @@ absl::StatusOr<common::FileSystem*> StoreFiles(const Flags& flags) {
 }
 
 absl::Status Run(const Flags& flags, const WrapFiles& wrap) {
-  // Signals are blocked before any thread starts.
+  // SIGTERM and SIGINT are blocked before any thread starts, so that no thread takes them.
   const auto signals = common::OpenSignalFd({SIGTERM, SIGINT});
   if (!signals.ok()) return signals.status();
   ::umask(0077);

@@ -1,4 +1,4 @@
-// Runs the program rekindle-checkpoint. The file system of its file:// stores is an argument, so that tests can inject
+// Runs the program rekindle-checkpoint. The file system of its file:// stores is passed in, so that tests can inject
 // faults (faulty_main.cc).
 #ifndef REKINDLE_CHECKPOINT_SERVICE_SERVICE_MAIN_H_
 #define REKINDLE_CHECKPOINT_SERVICE_SERVICE_MAIN_H_
@@ -10,10 +10,11 @@
 
 namespace rekindle::checkpoint {
 
-// Returns the file system for file:// stores, made from the machine's own. It must live as long as the process.
+// Returns the file system that file:// stores use: `files`, which is the machine's own, or a wrapper around it. The
+// result must live as long as the process.
 using WrapFiles = std::function<common::FileSystem&(common::FileSystem& files)>;
 
-// Serves until SIGTERM or SIGINT and returns the exit code. `version` is what --version prints.
+// Serves until SIGTERM or SIGINT, then returns the exit code. `version` is what --version prints.
 int ServiceMain(int argc, char** argv, const std::string& version, const WrapFiles& wrap);
 
 }  // namespace rekindle::checkpoint

@@ -1,4 +1,5 @@
-// Checks which other users of the machine may read what a service writes, and call it, whatever the umask.
+// Checks which other users of the machine may read what the checkpoint service writes, and which may call the service,
+// whatever the umask.
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -26,7 +27,7 @@ class ServicePrivacyTest : public ::testing::Test {
     bool is_folder = false;
     gid_t group = 0;
   };
-  // Returns all entries below a folder.
+  // Returns all files and folders below a folder.
   static std::vector<Entry> All(const std::string& folder) {
     std::vector<Entry> entries;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {

@@ -1,4 +1,4 @@
-// Runs the service in a process of its own and checks with its client how it saves, restores and refuses.
+// Runs the checkpoint service in a process of its own and checks with its client how it saves, restores and refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   const auto name = clients[0]->WriteManifest(manifest, {}, {.keep_last = 2}, 0);
   ASSERT_TRUE(name.ok()) << name.status();
   EXPECT_EQ(*name, "4-100-node-a_0");
-  // Repeating the call is harmless.
+  // Repeating a WriteManifest is harmless.
   EXPECT_EQ(clients[0]->WriteManifest(manifest, {}, {.keep_last = 2}, 0).value(), *name);
 
   const auto newest = clients[1]->FindNewest(/*verify=*/true);
@@ -60,7 +60,7 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   EXPECT_TRUE(restored == state_);
   EXPECT_EQ(clients[0]->GetInfo()->staged_bytes, 0);
   const auto held = service_.Segments();
-  // Shards are held in memory for the next restore. Idle segments are there as well.
+  // The service keeps segments after the save: some hold shards in memory for the next restore, others are idle.
   EXPECT_GE(held.size(), 6u);
 
   const auto listed = service_.OpenStore().List("job-1");
@@ -82,7 +82,7 @@ TEST_F(ServiceTest, SeveralThreadsCopyOneSnapshot) {
   }
   threads.clear();
   EXPECT_EQ(copied, 4);
-  // Nobody reads the live state any more.
+  // After Copy() the live state is not read any more, so it may change.
   live = TestState::Random(kTotal, 99);
   ASSERT_TRUE((*staged)->Commit().ok());
   const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {}, {.keep_last = 2}, 0);
@@ -223,7 +223,7 @@ TEST_F(ServiceTest, TheCommitterWaitsForTheShardsOfOthers) {
   };
   std::vector<ShardRef> refs = commit(*committer, 0);
   const auto elsewhere = service_.Client("b", "file://" + service_.dir() + "/elsewhere");
-  // Equal content has equal names.
+  // Equal content has equal names, so a manifest can name shards that only another store has.
   const std::vector<ShardRef> theirs = commit(*elsewhere, 1);
   refs.insert(refs.end(), theirs.begin(), theirs.end());
   const auto missing = committer->WriteManifest(ManifestOf(1, 10, refs), {}, {}, 0);
@@ -249,7 +249,7 @@ TEST_F(ServiceTest, AnOlderGenerationIsRefused) {
   const auto late = SaveAll(*zombie, 4, 90, TestState::Random(kTotal, 2));
   EXPECT_TRUE(absl::IsFailedPrecondition(late.status())) << late.status();
   EXPECT_EQ(client->FindNewest(/*verify=*/true)->manifest.step, 50);
-  // A newer generation stops older ones even if it has not saved anything yet.
+  // A newer generation stops older ones from saving even if it has not saved anything yet.
   TestState restored(kTotal);
   ASSERT_TRUE(client->Restore(7, "5-50-node-a_0", restored.writable()).ok());
   const auto later = SaveAll(*zombie, 6, 90, TestState::Random(kTotal, 2));

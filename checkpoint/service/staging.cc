@@ -17,8 +17,8 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// Sizes count as equal if they differ by less than one part in `kSizeTolerance`. They differ because plane 1 is shrunk
-// to the size that it needed.
+// Sizes of segments count as equal if they differ by less than one part in `kSizeTolerance`. They differ because plane
+// 1 is shrunk to the size that it needed.
 constexpr int64_t kSizeTolerance = 16;
 
 std::string RandomToken() {
@@ -63,7 +63,8 @@ absl::StatusOr<int> Staging::RemoveLeftovers() {
   for (const std::string& name : *names) {
     if (!absl::StartsWith(name, prefix_)) continue;
     struct stat info = {};
-    // Anybody may put a file there under any name, and only its owner can remove it.
+    // Every user may put a file with such a name into the folder for shared memory. Only its owner can remove it, so
+    // files of other users are skipped.
     if (lstat((folder_ + "/" + name).c_str(), &info) != 0 || info.st_uid != geteuid()) continue;
     if (absl::Status status = common::RemoveSharedMemory(folder_ + "/" + name); !status.ok()) return status;
     ++removed;
@@ -81,7 +82,7 @@ absl::StatusOr<Staging::Mapping> Staging::Segment::Map() const {
   return mapping_;
 }
 
-// Runs when the last pointer to a segment is gone.
+// Takes the memory of a segment back when the last pointer to it is gone.
 void Staging::Return(Place place, const SegmentOwner& owner) {
   const bool alive = owner.process.Alive();
   Retired retired;
@@ -103,8 +104,8 @@ void Staging::Remove(const Retired& retired) {
   for (const Idle& idle : retired) common::RemoveSharedMemory(idle.place.path).IgnoreError();
 }
 
-// Takes an idle segment of the owner that has about that size. If there is none, those of its earlier generations are
-// useless and are retired.
+// Takes an idle segment of the owner that has about the wanted size. If there is none, the sizes of the owner's shards
+// have changed. The idle segments of its earlier generations will not be used again then, so they are retired.
 std::optional<Staging::Idle> Staging::TakeIdle(const SegmentOwner& owner, int64_t bytes, Retired* retired) {
   for (auto at = idle_.begin(); at != idle_.end(); ++at) {
     const int64_t surplus = at->place.bytes - bytes;
@@ -143,7 +144,8 @@ absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Open(const Segm
     const common::MutexLock lock(mutex_);
     idle = TakeIdle(owner, bytes, &retired);
     if (!idle.has_value() && MakeRoom(bytes, &retired)) {
-      // The bytes are reserved before the slow part, which runs without the lock.
+      // Making the memory is slow and happens without the lock. The bytes are counted before, so that no other call
+      // gets them.
       bytes_ += bytes;
       place.name = absl::StrCat(prefix_, incarnation_, "-", next_++);
       place.path = folder_ + "/" + place.name;
@@ -211,7 +213,7 @@ std::string Staging::Share(const SegmentOwner& reader, std::shared_ptr<const Seg
 }
 
 void Staging::Release(const SegmentOwner& owner, const std::vector<std::string>& names) {
-  // The segments are destroyed without the lock.
+  // Released segments are destroyed after the lock is released.
   std::vector<Held> released;
   const common::MutexLock lock(mutex_);
   for (const std::string& name : names) {

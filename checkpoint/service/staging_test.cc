@@ -45,7 +45,8 @@ TEST_F(StagingTest, LendsUpToTheLimit) {
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("6000 of 10000 in use"));
   EXPECT_TRUE(staging.Open(me_, 4'000).ok());
   EXPECT_EQ(staging.bytes(), 10'000);
-  // A call still uses the segment, so it is counted and stays until the call is done.
+  // The test still uses the released segment, as a running call would, so the segment counts as used memory until the
+  // test drops it.
   staging.Release(me_, {(*first)->name});
   EXPECT_TRUE(absl::IsNotFound(staging.Find(me_, (*first)->name).status()));
   EXPECT_EQ(staging.bytes(), 10'000);
@@ -94,7 +95,7 @@ TEST_F(StagingTest, AProcessGetsItsOwnMemoryAgain) {
   ASSERT_TRUE(staging.Shrink(*segment, 3'900).ok());
   staging.Release(me_, {segment->name});
   segment.reset();
-  // A reader still uses the first segment.
+  // A reader still uses the first segment, so the next one gets other memory.
   EXPECT_NE(staging.Open(me_, 4'000).value()->path, path);
   staging.Release(me_, {reader});
   EXPECT_EQ(staging.idle_bytes(), 3'900);
@@ -103,7 +104,7 @@ TEST_F(StagingTest, AProcessGetsItsOwnMemoryAgain) {
   EXPECT_EQ(std::filesystem::file_size(path), 4'000u);
   EXPECT_EQ(staging.bytes(), 8'000);
   EXPECT_EQ(staging.idle_bytes(), 0);
-  // Idle memory is removed for another size and for another process.
+  // Idle memory is removed when a segment of another size or for another process needs room.
   staging.Release(me_, {segment->name});
   segment.reset();
   EXPECT_TRUE(staging.Open(me_, 5'000).ok());
@@ -151,10 +152,10 @@ TEST_F(StagingTest, TheMemoryOfTheDeadIsTaken) {
   EXPECT_EQ(staging.RemoveOfDead(), 0);
   ::kill(child, SIGKILL);
   siginfo_t info;
-  // A zombie counts as dead.
+  // A zombie counts as dead, so it can own no segment.
   ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
   EXPECT_TRUE(absl::IsFailedPrecondition(staging.Open(owner, 100).status()));
-  // The memory is taken back when it is needed.
+  // The memory of a dead owner is taken back when another segment needs it.
   EXPECT_TRUE(staging.Open(me_, 9'000).ok());
   EXPECT_EQ(staging.bytes(), 10'000);
   ::waitpid(child, nullptr, 0);

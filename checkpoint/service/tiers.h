@@ -1,5 +1,5 @@
 // Stores shards in the three places where a shard may be, cheapest first: this node's memory, another node's memory,
-// and the store. It hands a shard over to all of them, and reads it from the first that has it whole.
+// and the store. A shard is handed over to all three places, and read from the first that has it whole.
 //
 // The class is thread-safe. A lost or damaged copy is never an error while another source is left.
 #ifndef REKINDLE_CHECKPOINT_SERVICE_TIERS_H_
@@ -31,7 +31,7 @@ class Tiers {
   using SegmentPtr = MemoryTier::SegmentPtr;
   struct Materialised {
     SegmentPtr segment;
-    // The reader releases the segment by `name`.
+    // The reader releases the segment by the name `name`.
     std::string name;
     Tier tier = Tier::kStore;
   };
@@ -39,24 +39,24 @@ class Tiers {
   // Shards for trainers are placed in `staging`. `own` and `copies` hold what this node has in memory. The caller keeps
   // ownership of all arguments, which must outlive this object.
   Tiers(Staging& staging, MemoryTier& own, MemoryTier& copies, Peers& peers, common::Metrics& metrics);
-  // Stops copying.
+  // The destructor stops copying shards to peers.
   ~Tiers();
 
-  // Opens a segment for `owner`, and makes room by forgetting checkpoints that are held.
+  // Opens a segment for `owner`. If there is no room, checkpoints that are held in memory are forgotten.
   absl::StatusOr<SegmentPtr> Open(const SegmentOwner& owner, int64_t bytes);
 
   // Keeps a shard that a trainer has handed over, and copies it to a peer in the background.
   void HandOver(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment);
-  // Tells this node's memory and all peers of a manifest that is known to be complete, so that it can be restored
-  // before it is durable. Repeating it costs nothing.
+  // Sends a manifest that is known to be complete to this node's memory and to all peers, so that its checkpoint can be
+  // restored before it is durable. Repeating the call costs nothing.
   void Announce(const Manifest& manifest);
 
-  // Returns the newest checkpoint of all tiers. One in memory counts if every shard of it is in the store or is held by
-  // a node that answers. Otherwise the newest whole one of the store is returned. Returns the errors of
-  // Store::FindNewest.
+  // Returns the newest checkpoint of all tiers. A checkpoint in memory counts if every shard of it is in the store or
+  // is held by a node that answers. Otherwise the newest whole checkpoint of the store is returned. Returns the errors
+  // of Store::FindNewest.
   absl::StatusOr<SearchResult> FindNewest(Store& store, const std::string& job_uid, const SearchOptions& options);
   absl::StatusOr<Manifest> ReadManifest(Store& store, const std::string& job_uid, const std::string& name);
-  // Places one verified shard in memory that `owner` may read.
+  // Places one verified shard in a segment that `owner` may read.
   absl::StatusOr<Materialised> Materialise(Store& store, const SegmentOwner& owner, const ShardRef& ref,
                                            const std::function<bool()>& cancelled);
 
@@ -70,8 +70,8 @@ class Tiers {
   absl::StatusOr<SearchResult> FindNamed(Store& store, const std::string& job_uid, const SearchOptions& options);
   void CopyLoop(std::stop_token stop);
   void TellWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns whether every shard of the manifest can be found. If `store` is null, only shards in memory count.
-  // `missing` names the first shard that is not found.
+  // Returns whether every shard of the manifest can be found. If `store` is null, only shards in the nodes' memory
+  // count. `missing` names the first shard that is not found.
   bool IsComplete(Store* store, const Manifest& manifest, const std::vector<PeerHoldings>& peers,
                   std::string* missing) const;
   using Fill = std::function<absl::Status(const Store::Sink& sink, uint8_t* memory)>;
@@ -85,7 +85,7 @@ class Tiers {
   common::Mutex mutex_;
   common::CondVar changed_;
   std::deque<Copy> queue_ ABSL_GUARDED_BY(mutex_);
-  // `copying_` says that one copy is being sent. It is no longer in `queue_`.
+  // `copying_` says that a copy of a shard is being sent to a peer. That copy is no longer in `queue_`.
   bool copying_ ABSL_GUARDED_BY(mutex_) = false;
   prometheus::Gauge& waiting_;
   // `announced_` names the newest manifest that was announced.

@@ -1,5 +1,5 @@
-// Runs several nodes in one process over real connections. The tests check where copies go, where restores read from,
-// and what happens when copies are damaged or their holders die.
+// Runs several nodes' checkpoint services in one process over real connections. The tests check where copies of shards
+// go, where restores read from, and what happens when copies are damaged or their holders die.
 #include "checkpoint/service/tiers.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ struct Node {
 class TiersTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    // The log level is raised because the tests damage hundreds of copies on purpose.
+    // The log level is raised because the tests damage hundreds of shards on purpose.
     ::setenv("REKINDLE_LOG_LEVEL", "error", 1);
     log::Init("tiers_test");
   }
@@ -89,7 +89,7 @@ class TiersTest : public ::testing::Test {
     node.staging.Release(owner_, {segment->name});
     return ref;
   }
-  // Polls until `node` holds the copy, because copying has no event.
+  // Polls until `node` holds the copy of the shard, because copying has no event.
   static bool AwaitCopy(Node& node, const ShardRef& ref) {
     const double until = common::SteadySeconds() + 20;
     while (node.copies.Find(kJob, ref.xxh3) == nullptr) {
@@ -145,7 +145,7 @@ TEST_F(TiersTest, TheCheapestSourceThatHasIt) {
   }
   a.own.KeepJobs({});
   b.copies.KeepJobs({});
-  // The peers are asked again.
+  // The peers are asked again what they hold, so that node c knows that they have forgotten the shard.
   ASSERT_TRUE(c.peers.List(kJob).size() == 2);
   const auto materialised = Materialise(c, ref);
   ASSERT_TRUE(materialised.ok()) << materialised.status();
@@ -168,7 +168,8 @@ TEST_F(TiersTest, NewerInMemoryThanInTheStore) {
     EXPECT_EQ(newest->name, "1-20-w") << node->name;
     EXPECT_TRUE(node->tiers.ReadManifest(store_, kJob, "1-20-w").ok());
   }
-  // Both holders die. The checkpoint that only they had is reported as skipped, and the one in the store is found.
+  // Both holders of a shard die. The checkpoint that only they had is reported as skipped, and the one in the store is
+  // found.
   a.server->Shutdown(0);
   b.server->Shutdown(0);
   c.copies.PutManifest(ManifestFor(ref, 20));
@@ -184,7 +185,8 @@ TEST_F(TiersTest, AStoreThatCannotBeListedIsAnError) {
   EXPECT_TRUE(absl::IsUnavailable(nodes_[0]->tiers.FindNewest(store_, kJob, {.verify = true}).status()));
 }
 
-// Flips a bit anywhere in any tier. The next valid source is used, and wrong bytes never come back.
+// Flips a bit of a shard in any of the tiers that hold it: its node's memory, a peer's memory and the store. A reader
+// uses the next valid tier and never gets wrong bytes.
 TEST_F(TiersTest, FlippedBitsInEveryTier) {
   constexpr int kTrials = kThinned ? 50 : 1000;
   const char* fixed = std::getenv("REKINDLE_SEED");
@@ -203,7 +205,7 @@ TEST_F(TiersTest, FlippedBitsInEveryTier) {
     if (damaged & 1) Flip(a.own.Find(kJob, ref.xxh3)->path, bit());
     if (damaged & 2) Flip(b.copies.Find(kJob, ref.xxh3)->path, bit());
     if (damaged & 4) FlipInStore(ref, bit());
-    // The peers are asked again.
+    // The reader asks its peers again which shards they hold.
     c.peers.List(kJob);
     Node& reader = random() % 2 ? a : c;
     if (&reader == &a) a.peers.List(kJob);
@@ -226,7 +228,7 @@ TEST_F(TiersTest, FlippedBitsInEveryTier) {
   EXPECT_GT(none, 0);
 }
 
-// Lists a shard, sends half of it, and dies.
+// Acts as a peer that lists a shard, sends half of it, and dies.
 class DyingPeer final : public v1::CheckpointPeers::Service {
  public:
   DyingPeer(std::string content, std::string xxh3) : content_(std::move(content)), xxh3_(std::move(xxh3)) {}
@@ -252,14 +254,14 @@ TEST_F(TiersTest, APeerThatDiesWhileItServes) {
   DyingPeer dying(content, ref.xxh3);
   b.Serve(&dying);
   Meet();
-  // Half of a shard is not usable.
+  // Half of a shard is not usable, so the shard is not found.
   EXPECT_TRUE(absl::IsNotFound(Materialise(c, ref).status()));
   PutIntoStore(content, ref);
   const auto materialised = Materialise(c, ref);
   ASSERT_TRUE(materialised.ok()) << materialised.status();
   EXPECT_EQ(materialised->tier, Tier::kStore);
   EXPECT_EQ(BytesOf(*materialised), content);
-  // The memory of the failed attempts was given back.
+  // The memory of the failed attempts to fetch the shard was given back.
   EXPECT_EQ(c.staging.bytes() - c.staging.idle_bytes(), kBytes);
   b.server.reset();
 }
@@ -280,7 +282,7 @@ TEST_F(TiersTest, CopiesAreBoundedAndVerified) {
   EXPECT_TRUE(absl::IsInvalidArgument(a.peers.Hold(peer, "../job", {1, 1}, RefOf(content).xxh3, bytes)));
   EXPECT_TRUE(absl::IsInvalidArgument(a.peers.Hold(peer, kJob, {1, 1}, "../../etc/passwd", bytes)));
   EXPECT_EQ(b.peer_staging.bytes(), b.peer_staging.idle_bytes());
-  // More copies arrive than there is room for, so older ones are forgotten.
+  // More copies of shards arrive than there is room for, so older ones are forgotten.
   for (int step = 1; step <= 800; ++step) {
     const std::string next = Content(static_cast<uint64_t>(step));
     const auto span = std::span(reinterpret_cast<const uint8_t*>(next.data()), next.size());
@@ -300,7 +302,7 @@ TEST(ChooseReplica, AnotherZoneThenAnotherNode) {
   EXPECT_EQ(choose("a1", "A", all), "b1");
   EXPECT_EQ(choose("a2", "A", all), "b2");
   EXPECT_EQ(choose("b2", "B", all), "a2");
-  // Only a peer of the same zone can be chosen.
+  // If all peers are in the node's own zone, one of them is still chosen to hold its copies.
   EXPECT_EQ(choose("a1", "A", {{"a2", "x", "A"}}), "a2");
 }
 

@@ -1,4 +1,4 @@
-// Checks copies to the cold store and back.
+// Checks copies of checkpoints to the cold store and back.
 #include "checkpoint/store/archive.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ TEST_F(ArchiveTest, WhatIsOldLeavesTheHotStoreAndComesBack) {
   ASSERT_TRUE(CopyCheckpoint(cold_, hot_, "job", "1-10-w0").ok());
   EXPECT_THAT(Names(hot_), ElementsAre("1-30-w0", "1-10-w0"));
   EXPECT_TRUE(Load(hot_, *hot_.ReadManifest("job", "1-10-w0"), kTotal).value() == State(10));
-  // The age of the copy counts from its return.
+  // The age of a checkpoint that was copied back counts from its return.
   EXPECT_THAT(Archive()->copied, IsEmpty());
 }
 
@@ -82,7 +82,7 @@ TEST_F(ArchiveTest, ACopyThatWasCutOffGoesOn) {
   for (size_t i = before; i < operations.size(); ++i) {
     written += operations[i].rfind("rename ", 0) == 0 && operations[i].find("/cold/job/shards/") != std::string::npos;
   }
-  // Two of the shards are there already.
+  // The cold store already has two shards from the archiving that was cut off, so they are not written again.
   const auto manifest = cold_.ReadManifest("job", "1-10-w0");
   EXPECT_EQ(written, static_cast<int>(2 * manifest->shards.size()) - 2);
 }

@@ -1,4 +1,4 @@
-// Runs the reader from docs/checkpoints.md on a store that this program wrote.
+// Runs the reader of checkpoints from docs/checkpoints.md on a store that this program wrote.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ std::vector<float> ReadFloats(const std::string& path) {
 
 class DocumentTest : public ::testing::Test {
  protected:
-  // Returns false if python3 is not installed.
+  // Runs the reader that docs/checkpoints.md contains. Returns false if python3 is not installed.
   bool RunReader() {
     const std::string document = ReadText(REKINDLE_DOCS "/checkpoints.md");
     const std::string fence = "```python\n";
@@ -61,7 +61,7 @@ class DocumentTest : public ::testing::Test {
 };
 
 TEST_F(DocumentTest, ItsReaderReadsEveryBit) {
-  // The state has exceptions.
+  // The state has exceptions (planes.h), so that the reader has to apply them.
   const TestState state = Trained(kTotal, 4);
   Save(Trained(kTotal, 5), 3, Precision::kExact);
   Save(state, 20, Precision::kExact);

@@ -1,5 +1,6 @@
-// Checks that a manifest of a newer release is not taken for a damaged one: no restore falls back to an older one, and
-// no collection removes what it may name. It also checks that this release writes exactly what an older release wrote.
+// Checks that a manifest of a newer release is not taken for a damaged one: no restore falls back to an older
+// checkpoint, and no collection removes shards that the manifest may name. Checks also that this release writes exactly
+// what an older release wrote.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +30,8 @@ std::string MessageOf(const absl::Status& status) { return std::string(status.me
 
 class NewerReleaseTest : public ::testing::Test {
  protected:
-  // Step 10 is written by this release. Step 20 is rewritten as a newer release would have written it.
+  // The checkpoint of step 10 is written by this release. The manifest of step 20 is rewritten as a newer release would
+  // have written it.
   void SetUp() override {
     ASSERT_TRUE(Save(store_, "job", 1, 10, TestState::Random(kTotal, 1)).ok());
     ASSERT_TRUE(Save(store_, "job", 1, 20, TestState::Random(kTotal, 2)).ok());
@@ -42,7 +44,7 @@ class NewerReleaseTest : public ::testing::Test {
     fs_.Put(kNewer, Framed(body.replace(body.find(R"("format":2)"), 10, format)));
   }
 
-  // Returns the error that prevents a restore.
+  // Returns the error that keeps this release from restoring.
   std::string Refusal() {
     const auto newest = store_.FindNewest("job");
     EXPECT_TRUE(absl::IsFailedPrecondition(newest.status()))
@@ -99,7 +101,7 @@ TEST_F(NewerReleaseTest, NothingIsRemovedBesideIt) {
   EXPECT_TRUE(absl::IsFailedPrecondition(store_.Remove("job", {"1-10-w0"}, /*force=*/true, later).status()));
   EXPECT_EQ(fs_.Files(), before);
 
-  // A removal that names the checkpoint itself is allowed.
+  // A user may remove the checkpoint of a newer release by its name.
   const auto removed = store_.Remove("job", {"1-20-w0"}, /*force=*/true, later);
   ASSERT_TRUE(removed.ok()) << removed.status();
   EXPECT_THAT(removed->manifests, ElementsAre("1-20-w0"));
@@ -128,7 +130,7 @@ TEST_F(NewerReleaseTest, ADamagedOneIsDamaged) {
   }
 }
 
-// A later release of the same format may add to `scalars` what this release ignores.
+// A later release with the same manifest format may add to `scalars` what this release ignores.
 TEST_F(NewerReleaseTest, ScalarsMayHaveMoreAndCopiesKeepIt) {
   Manifest manifest = store_.ReadManifest("job", "1-10-w0").value();
   manifest.step = 30;
@@ -141,8 +143,8 @@ TEST_F(NewerReleaseTest, ScalarsMayHaveMoreAndCopiesKeepIt) {
   EXPECT_TRUE(*archive.HasCopy(manifest));
 }
 
-// This release writes the same manifests as the older one, so the older one can read them. It would refuse a field that
-// it does not know.
+// This release writes the same manifests as the older one, so the older one can read them. The older one would refuse a
+// field that it does not know.
 TEST(OlderReleaseTest, ManifestsAreWrittenAsTheyWere) {
   int read = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(REKINDLE_FIXTURES)) {

@@ -1,9 +1,9 @@
 // Stores checkpoints in a folder or bucket, through a StoreBackend. A checkpoint is whole or invisible. A shard gets
-// its name only when its bytes are durable and match it. A manifest is written last, and only when every shard that it
-// names is there. checkpoint/job/job_folder.h shows what lies where.
+// its name only when its bytes are durable and match the name. A manifest is written last, and only when every shard
+// that it names is there. checkpoint/job/job_folder.h shows what lies where.
 //
-// Many processes may use one root at the same time, and nothing here relies on locks. Job uids and the names of shards
-// and manifests are checked before they become paths (INVALID_ARGUMENT), so nothing outside of the root is ever
+// Many processes may use one root at the same time, and the store does not rely on locks. Job uids and the names of
+// shards and manifests are checked before they become paths (INVALID_ARGUMENT), so nothing outside of the root is ever
 // touched.
 //
 // The class is thread-safe. Errors of the file system are passed on unchanged (common/files/file.h).
@@ -36,7 +36,7 @@
 
 namespace rekindle::checkpoint {
 
-// The store of many jobs. Each method does its work in the folder of one job, and has the contract of the method in
+// Is the store of many jobs. Each method does its work in the folder of one job, and has the contract of the method in
 // checkpoint/job that it calls.
 class Store {
  public:
@@ -44,11 +44,11 @@ class Store {
   using Sink = JobShards::Sink;
   using Progress = JobShards::Progress;
 
-  // A file that no manifest names is kept for `grace_seconds`, since it may belong to a checkpoint on its way.
-  // store_opener.h opens a store by its URI.
+  // A file that no manifest names is kept for `grace_seconds`, because it may belong to a checkpoint that is being
+  // written. store_opener.h opens a store by its URI.
   explicit Store(std::shared_ptr<StoreBackend> backend, double grace_seconds = kGraceSeconds)
       : backend_(std::move(backend)), grace_seconds_(grace_seconds) {}
-  // Uses a store in a folder. `fs` must outlive it.
+  // Uses a store in a folder of the file system `fs`, which must outlive the Store.
   Store(common::FileSystem& fs, std::string root, double grace_seconds = kGraceSeconds);
 
   // Returns the uids of the jobs that have manifests.
@@ -111,8 +111,8 @@ class Store {
     return Pins(In(job_uid)).Read(name);
   }
 
-  // Collector. Checkpoints that are due to be archived are removed if `archive` has them whole. Without `archive` they
-  // stay.
+  // Holds the options of Collect(). Checkpoints that are due to be archived are removed if `archive` has them whole.
+  // Without `archive` they stay.
   struct CollectOptions {
     Store* archive = nullptr;
     int generation = 0;

@@ -1,4 +1,4 @@
-// Injects crashes and errors between any two file operations of saving and of collecting.
+// Injects crashes and errors between any two file operations of saving and of collecting checkpoints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,12 +15,13 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr int64_t kTotal = 10;
-// Seed 0 drops everything that was not synced. The others keep random parts.
+// With seed 0 a crash drops everything that was not synced. With the other seeds random parts are kept.
 constexpr uint64_t kCrashSeeds = kThinned ? 4 : 24;
 
 TestState StateAt(int step) { return TestState::Random(kTotal, static_cast<uint64_t>(step)); }
 
-// Does what the committer does for one checkpoint. Returns true if PutManifest said that it is durable.
+// Saves one checkpoint and then runs a collection, as the committer of a checkpoint does. Returns true if PutManifest
+// said that the checkpoint is durable.
 bool SaveAndCollect(common::FaultFileSystem& fs, int step) {
   Store store(fs, "/deep/store", /*grace_seconds=*/0);
   if (!Save(store, "job", 1, step, StateAt(step)).ok()) return false;
@@ -28,7 +29,8 @@ bool SaveAndCollect(common::FaultFileSystem& fs, int step) {
   return true;
 }
 
-// Checks after a fault that a whole checkpoint is found, with the content of its step. The step `at_least` was durable.
+// Checks that a whole checkpoint is found after a fault, with the content of its step. The checkpoint of the step
+// `at_least` was durable before.
 void ExpectRestorable(common::FaultFileSystem& fs, int at_least, const std::string& what) {
   Store store(fs, "/deep/store");
   const auto newest = store.FindNewest("job");
@@ -37,12 +39,12 @@ void ExpectRestorable(common::FaultFileSystem& fs, int at_least, const std::stri
   const auto state = Load(store, newest->manifest, kTotal);
   ASSERT_TRUE(state.ok()) << what;
   ASSERT_TRUE(*state == StateAt(newest->manifest.step)) << what;
-  // A manifest never outlives its shards.
+  // A manifest never outlives its shards, so no checkpoint that is listed has a problem.
   const auto listed = store.List("job");
   for (const StoredCheckpoint& checkpoint : *listed) ASSERT_EQ(checkpoint.problem, "") << what;
 }
 
-// Checks that saving then works again and nothing is left over.
+// Checks that saving works again after a fault and that nothing is left over.
 void ExpectHeals(common::FaultFileSystem& fs, const std::string& what) {
   fs.Advance(10);
   ASSERT_TRUE(SaveAndCollect(fs, 90)) << what;
@@ -66,7 +68,7 @@ class StoreCrashTest : public ::testing::Test {
     ASSERT_GT(operations_.size(), 30u);
   }
 
-  // Step 10 is durable. The fault happens while step 20 is being saved.
+  // The checkpoint of step 10 is durable. The fault happens while that of step 20 is being saved.
   common::FaultFileSystem base_;
   std::vector<std::string> operations_;
 };
@@ -93,10 +95,10 @@ TEST_F(StoreCrashTest, ProcessKilledBetweenAnyTwoOperations) {
     const auto fs = base_.Clone();
     fs->FailAt(static_cast<int64_t>(at), absl::InternalError("killed"), /*for_ever=*/true);
     const bool durable = SaveAndCollect(*fs, 20);
-    // The machine lives, so everything that was written is there.
+    // Only the process was killed and not the machine, so everything that was written is there.
     fs->Heal();
     ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*fs, durable ? 20 : 10, what));
-    // The next process repeats the save. It must not trust files that it finds unless they are durable.
+    // The next process repeats the save. The process must not trust files that it finds unless they are durable.
     ASSERT_TRUE(SaveAndCollect(*fs, 20)) << what;
     fs->Crash(0);
     ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*fs, 20, what));
@@ -114,7 +116,7 @@ TEST_F(StoreCrashTest, EveryOperationFailsOnceWithEachError) {
       fs->FailAt(static_cast<int64_t>(at), error, /*for_ever=*/false);
       const bool durable = SaveAndCollect(*fs, 20);
       for (const char* must_tell : {"create ", "append ", "sync ", "close ", "rename "}) {
-        // `saves` says that the operation belongs to the save and not to the collection.
+        // `saves` says that the failed operation belongs to the save and not to the collection after it.
         const bool saves = operations_[at].find("/removed/") == std::string::npos &&
                            operations_[at].find("/condemned/") == std::string::npos;
         ASSERT_FALSE(durable && saves && operations_[at].rfind(must_tell, 0) == 0) << what;
@@ -123,7 +125,7 @@ TEST_F(StoreCrashTest, EveryOperationFailsOnceWithEachError) {
       const auto after_power_loss = fs->Clone();
       after_power_loss->Crash(at + 1);
       ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*after_power_loss, durable ? 20 : 10, what));
-      // The next attempt of the save must succeed.
+      // After an error that did not kill the process, the next attempt of the save must succeed.
       ASSERT_TRUE(SaveAndCollect(*fs, 20)) << what;
       ASSERT_NO_FATAL_FAILURE(ExpectHeals(*fs, what));
     }
@@ -142,7 +144,7 @@ TEST_F(StoreCrashTest, EveryOperationFailsForEverAndTheErrorIsTold) {
   }
 }
 
-// A process that renamed its shards died before it synced their folder. Another one commits them.
+// A process that renamed its shards died before it synced their folder. Another process commits these shards.
 TEST_F(StoreCrashTest, AManifestMakesTheNamesOfItsShardsDurable) {
   common::FaultFileSystem fs;
   Store store(fs, "/store");
@@ -160,7 +162,7 @@ TEST_F(StoreCrashTest, AManifestMakesTheNamesOfItsShardsDurable) {
   ExpectFound(store, "1-10-w0");
 }
 
-// Two processes use one folder at once. One collects while the other puts the same shards again.
+// Two processes use one folder at once. One collects shards while the other saves the same shards again.
 TEST_F(StoreCrashTest, CollectionBesideAWriter) {
   class Interleaved : public common::FaultFileSystem {
    public:
@@ -215,7 +217,7 @@ TEST_F(StoreCrashTest, ACollectorThatFreezesTakesNothingThatIsDurable) {
     fs.meanwhile = [&] { again = Save(store, "job", 2, 30, StateAt(10)); };
     fs.hold_at = at;
     store.Collect("job", {.keep_last = 1}, fs.now() + 1).IgnoreError();
-    // The collection has no such operation.
+    // The loop ends when the collection has fewer operations than `at`, so that the save did not run.
     if (fs.meanwhile != nullptr) break;
     fs.hold_at = -1;
     ASSERT_TRUE(again.ok() || absl::IsAborted(again.status()) || absl::IsNotFound(again.status()))

@@ -1,4 +1,4 @@
-// Checks that a checkpoint with damaged bytes is never restored. The older one is found, with the reason.
+// Checks that a checkpoint with damaged bytes is never restored. The next older checkpoint is found, with the reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class StoreDamageTest : public ::testing::Test {
     for (const std::string& file : fs_.Files()) {
       if (std::find(before.begin(), before.end(), file) == before.end()) files_.push_back(file);
     }
-    // The files are two planes of two shards, and a manifest.
+    // A checkpoint has five files: two planes of each of two shards, and a manifest.
     ASSERT_THAT(files_, SizeIs(5));
   }
 
@@ -59,12 +59,13 @@ TEST_F(StoreDamageTest, EveryBitOfEveryFile) {
     fs_.Put(file, content);
   }
   const auto newest = store_.FindNewest("job");
-  // All bytes are put back, so the damage was the reason.
+  // The checkpoint is found again after all bytes are put back, so the damage was the reason before.
   EXPECT_EQ(newest->name, "1-20-w0");
   EXPECT_TRUE(Load(store_, newest->manifest, kTotal).value() == newer_);
 }
 
-// Damage makes an older checkpoint count. A missing checkpoint does not.
+// If a checkpoint that is asked for by name is damaged, an older one is found. If the named checkpoint is missing, none
+// is found.
 TEST_F(StoreDamageTest, OneAskedForByNameIsDamagedOrMissing) {
   const SearchOptions options{.verify = true, .exact = false, .name = "1-20-w0"};
   for (const std::string& file : files_) {
@@ -89,7 +90,7 @@ TEST_F(StoreDamageTest, OneAskedForByNameIsDamagedOrMissing) {
   }
   EXPECT_EQ(store_.FindNewest("job", options)->name, "1-20-w0");
   EXPECT_EQ(store_.FindNewest("job", {.verify = true, .exact = false, .name = "1-10-w0"})->name, "1-10-w0");
-  // The folder is empty, as if nothing was mounted.
+  // The job's folder is empty, as if the store's file system was not mounted.
   const auto elsewhere = store_.FindNewest("another", options);
   ASSERT_TRUE(elsewhere.ok());
   EXPECT_FALSE(elsewhere->found);

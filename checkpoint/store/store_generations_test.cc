@@ -1,4 +1,5 @@
-// Checks ranks of an older generation that were cut off and have not noticed that the job continues without them.
+// Checks that ranks of an older generation, which were cut off and have not noticed that the job continues without
+// them, do no harm.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +40,7 @@ class StoreGenerationsTest : public ::testing::Test {
   GenerationMarks marks_{JobFolder(backend_, "job")};
 };
 
-// This is the last fence against a rank of an older generation that was cut off and has not noticed.
+// The marks in the store are the last fence against a rank of an older generation that was cut off and has not noticed.
 TEST_F(StoreGenerationsTest, OnceAGenerationHasBegunOlderOnesNeitherSaveNorCollect) {
   SaveSteps(3, {100, 110, 120});
   EXPECT_EQ(*marks_.Highest(), 0);
@@ -67,7 +68,8 @@ TEST_F(StoreGenerationsTest, OnceAGenerationHasBegunOlderOnesNeitherSaveNorColle
   EXPECT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok()) << "a user may";
 }
 
-// If a save has succeeded, it was there before the newer generation chose its checkpoint to begin from.
+// If the older generation's save has succeeded, its checkpoint was in the store before the newer generation chose the
+// checkpoint to begin from.
 TEST_F(StoreGenerationsTest, ANewerOneBeginsAtAnyPointOfASave) {
   SaveSteps(3, {100});
   const auto manifest = PutShards(store_, "job", 3, 110, State(110), 2);
@@ -110,7 +112,7 @@ TEST_F(StoreGenerationsTest, ANewerOneBeginsAtAnyPointOfACollection) {
   }
 }
 
-// A store that cannot be read allows nothing.
+// If a store cannot be read, no generation may begin or save.
 TEST_F(StoreGenerationsTest, WhereNumbersCannotBeListedNothingIsSaved) {
   SaveSteps(3, {100});
   fs_.FailAt(0, absl::UnavailableError("away"), /*for_ever=*/true);

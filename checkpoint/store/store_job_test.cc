@@ -1,4 +1,4 @@
-// Checks what a store keeps of a job itself, and in which order it is written.
+// Checks how a store keeps job.json, and in which order the file and the manifests are written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST_F(StoreJobTest, NoManifestWithoutOneThatIsRequired) {
   EXPECT_TRUE(Save(3, 10, {.required = true}).ok());
 }
 
-// Whichever operation of the save fails, there is no manifest without a job file.
+// Whichever operation of a save fails, there is no manifest without a job file.
 TEST_F(StoreJobTest, ASaveThatIsCutOffLeavesNoManifestAlone) {
   const auto manifest = Shards(3, 10);
   ASSERT_TRUE(manifest.ok());
@@ -86,14 +86,15 @@ TEST_F(StoreJobTest, AnOlderGenerationWritesNothing) {
   EXPECT_TRUE(absl::IsFailedPrecondition(store_.PutJobFile("job", 4, JobFileOf("job", R"("of":4)"))));
   EXPECT_TRUE(absl::IsFailedPrecondition(Save(4, 20, {.text = JobFileOf("job", R"("of":4)")}).status()));
   EXPECT_EQ(store_.ReadJobFile("job").value(), InnerOf("job", R"("of":3)"));
-  // Generation 6 has no mark in the store, because it took over live state.
+  // Generation 6 has no mark in the store, because it took over live state instead of beginning from a checkpoint.
   ASSERT_TRUE(Save(6, 30, {.text = JobFileOf("job", R"("of":6)")}).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(store_.PutJobFile("job", 5, JobFileOf("job", R"("of":5)"))));
   EXPECT_EQ(store_.ReadJobFile("job").value(), InnerOf("job", R"("of":6)"));
   EXPECT_TRUE(store_.PutJobFile("job", 6, JobFileOf("job", R"("over":1)")).ok());
 }
 
-// If the writer's call has succeeded, the file was written before the newer generation began.
+// PutJobFile fails if a newer generation begins meanwhile. So if it succeeds, job.json was written before the newer
+// generation began.
 TEST_F(StoreJobTest, ANewerGenerationBeginsWhileItIsWritten) {
   ASSERT_TRUE(Save(3, 10, {.text = JobFileOf("job", R"("of":3)")}).ok());
   for (int at = 0;; ++at) {

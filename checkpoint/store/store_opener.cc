@@ -10,7 +10,8 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// A job has one store or two. If more are used, they are opened again.
+// A node uses few buckets, because a job has one store or two. If `kMaxOpen` buckets are open and another one is used,
+// all are forgotten, and each is opened again when it is next used.
 constexpr size_t kMaxOpen = 64;
 
 }  // namespace

@@ -15,21 +15,22 @@
 
 namespace rekindle::checkpoint {
 
-// Keeps what is expensive to open (connections, credentials, the record of verified shards) for the next call. It is
-// thread-safe.
+// Opens stores. What is expensive to open (connections, credentials, the record of verified shards) is kept for the
+// next call. The class is thread-safe.
 class StoreOpener {
  public:
   using OpenObjects = std::function<absl::StatusOr<std::shared_ptr<common::ObjectStore>>(
       const common::ObjectUri&, const common::ObjectStoreOptions&)>;
 
-  // `files` must outlive the stores. `endpoints` lists the servers that a URI may name. `open` is for tests.
+  // `files` must outlive the stores. `endpoints` lists the servers that a URI may name. `open` opens a bucket, and
+  // tests replace it.
   explicit StoreOpener(common::FileSystem& files, common::ObjectStoreOptions options = {},
                        common::StoreEndpoints endpoints = {}, OpenObjects open = common::OpenObjectStore);
 
-  // Checks a URI without opening anything. INVALID_ARGUMENT says what is supported. PERMISSION_DENIED says that the URI
-  // may not name its server.
+  // Checks a store's URI without opening anything. INVALID_ARGUMENT says what is supported. PERMISSION_DENIED says that
+  // the URI may not name its server.
   absl::Status Check(const std::string& uri) const { return Parse(uri).status(); }
-  // Returns UNIMPLEMENTED for a bucket if this build has no plugin for it.
+  // Opens a store by its URI. Returns UNIMPLEMENTED for a bucket if this build has no plugin for it.
   absl::StatusOr<Store> Open(const std::string& uri, double grace_seconds = Store::kGraceSeconds);
 
  private:

@@ -1,5 +1,5 @@
-// Runs pins against collections. In whatever order they come, and whatever dies, a promised pin keeps a whole
-// checkpoint.
+// Runs processes that pin a checkpoint against collections. In whatever order their operations come, and whichever
+// process dies, a pin that was promised keeps a whole checkpoint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,12 +31,12 @@ class StorePinsTest : public ::testing::Test {
     for (const StoredCheckpoint& checkpoint : *listed) names.push_back(checkpoint.name);
     return names;
   }
-  // Checks that a promised pin is there with a whole checkpoint, and that a refused one has left nothing.
+  // Checks that a promised pin is there with a whole checkpoint, and that a refused pin has left nothing.
   static void ExpectKept(common::FaultFileSystem& fs, bool promised, const std::string& what) {
     Store store(fs, "/store", 0);
     ASSERT_EQ(store.Pinned("job")->contains(kOld), promised) << what;
     ASSERT_TRUE(!promised || store.Verify("job", kOld).ok()) << what;
-    // The next collection changes neither and leaves nothing over.
+    // The next collection changes neither the pin nor the checkpoint, and leaves no half-removed file.
     ASSERT_TRUE(store.Collect("job", {.keep_last = 1}, fs.now() + 10).ok()) << what;
     ASSERT_EQ(store.Verify("job", kOld).ok(), promised) << what;
     for (const std::string& file : fs.Files()) ASSERT_THAT(file, ::testing::Not(HasSubstr("/removed/"))) << what;
@@ -121,7 +121,7 @@ TEST_F(StorePinsTest, PinningAtAnyPointOfACollectionThatDiesAtAnyLaterOne) {
 }
 
 TEST_F(StorePinsTest, RemovesWhatIsNamedAndItsShardsOnly) {
-  // Step 40 shares its shards with step 10.
+  // The checkpoint of step 40 shares its shards with that of step 10.
   ASSERT_TRUE(Save(store_, "job", 1, 40, TestState::Random(kTotal, 10)).ok());
   const auto removed = store_.Remove("job", {kOld, "1-20-w0"}, false, fs_.now() + 10);
   ASSERT_TRUE(removed.ok()) << removed.status();

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kMostKept = int64_t{1} << 30;
 constexpr double kMiB = 1 << 20;
-// A node has a few trainers. One that is forgotten is checked once more for everything that it has staged.
+// A node has a few trainers. If more than `kMaxTrainers` are known, all are forgotten. The next shard of a forgotten
+// trainer counts as the first of a save, so there must be room for all that the trainer has staged.
 constexpr size_t kMaxTrainers = 4096;
 
 }  // namespace
@@ -27,7 +28,8 @@ absl::Status StoreRoom::Check(const std::string& uri, int64_t bytes) const {
   if (parsed->kind != common::ObjectUri::Kind::kFile) return absl::OkStatus();
   std::string folder = parsed->folder.empty() ? "/" : parsed->folder;
   auto space = space_(folder);
-  // The folder may not exist yet, because the first save creates it.
+  // The store's folder may not exist yet, because the first save creates it. Then the free space is that of the nearest
+  // folder above.
   while (absl::IsNotFound(space.status()) && folder != "/") {
     folder = common::DirName(folder);
     space = space_(folder);

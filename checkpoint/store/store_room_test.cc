@@ -83,11 +83,12 @@ TEST_F(StoreRoomTest, AStoreThatIsNotThereYetIsOnTheFileSystemOfTheFolderAbove) 
 TEST_F(StoreRoomTest, ASaveIsAdmittedAsAWholeAndAskedForOnlyOnceAShard) {
   EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 60 * kMiB).ok()) << "its first shard would fit, and not the rest";
   EXPECT_TRUE(room_.Admit(uri_, save_, 10 * kMiB, 50 * kMiB).ok());
-  // Most of the staged bytes are on the disk already, but their memory is not given back yet.
+  // Most of the staged bytes are on the disk already, although their memory still counts as staged.
   space_->free = 70 * kMiB;
   EXPECT_TRUE(room_.Admit(uri_, save_, 10 * kMiB, 40 * kMiB).ok());
   EXPECT_EQ(asked_.size(), 3u);
-  // Another process has used up the rest of the space. In another attempt everything that is still staged has to fit.
+  // Another process has used up the rest of the space. For another attempt at the save, everything that is still staged
+  // has to fit.
   space_->free = 59 * kMiB;
   EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 40 * kMiB).ok());
   room_.GiveUp(save_);
@@ -97,7 +98,7 @@ TEST_F(StoreRoomTest, ASaveIsAdmittedAsAWholeAndAskedForOnlyOnceAShard) {
   EXPECT_TRUE(room_.Admit(uri_, save_, 10 * kMiB, 40 * kMiB).ok());
 }
 
-// The staged bytes may be more than what is written, so no save is refused for ever for that alone.
+// A save may write less than it has staged, so no save is refused for ever because of its staged bytes alone.
 TEST_F(StoreRoomTest, AfterARefusalForWhatWasStagedTheNextSaveIsTriedShardByShard) {
   EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 60 * kMiB).ok());
   EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 60 * kMiB).ok()) << "a collection made no room";

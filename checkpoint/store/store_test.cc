@@ -1,4 +1,4 @@
-// Checks saving, finding, listing and collecting on a file system in memory.
+// Checks saving, finding, listing and collecting checkpoints on a file system in memory.
 #include "checkpoint/store/store.h"
 
 #include <gmock/gmock.h>
@@ -77,13 +77,13 @@ TEST_F(StoreTest, NewestIsTheHighestGenerationThenStep) {
 
 TEST_F(StoreTest, AnOlderGenerationCanNeitherHideNorUndoANewerOne) {
   SaveSteps(3, {100});
-  // The job was rolled back.
+  // The job was rolled back to an earlier step.
   SaveSteps(4, {50});
   const auto late = Save(store_, "job", 3, 110, State(110));
   EXPECT_TRUE(absl::IsFailedPrecondition(late.status())) << late.status();
   EXPECT_THAT(std::string(late.status().message()), AllOf(HasSubstr("generation 3"), HasSubstr("4-50-w0")));
-  // The older generation cannot hide the newer one by winning the race against the check either. Its manifest is put
-  // there as if it was written before the newer one.
+  // An older generation that has passed the check for newer generations, and only then writes its manifest, cannot hide
+  // the newer one either. The test puts such a manifest into the store.
   const auto zombie = PutShards(store_, "job", 3, 110, State(110), 2);
   fs_.Put("/data/store/job/manifests/3-110-w0.json", EncodeManifest(*zombie));
   EXPECT_EQ(store_.FindNewest("job")->name, "4-50-w0");
@@ -168,7 +168,7 @@ TEST_F(StoreTest, ForeignFilesAreNamedAndLeftAlone) {
 
 TEST_F(StoreTest, CollectKeepsTheLast) {
   SaveSteps(1, {10, 20, 30, 40});
-  // Step 50 shares its shards with step 20.
+  // The checkpoint of step 50 shares its shards with that of step 20.
   ASSERT_TRUE(Save(store_, "job", 1, 50, State(20)).ok());
   const auto collected = store_.Collect("job", {.keep_last = 2}, fs_.now());
   ASSERT_TRUE(collected.ok());
@@ -192,9 +192,9 @@ TEST_F(StoreTest, BrokenOnesDoNotCountAsKept) {
 
 TEST_F(StoreTest, WhatIsOnItsWayIsNotCollected) {
   SaveSteps(1, {10, 20});
-  // The shards of `coming` are new.
+  // The shards of the checkpoint `coming` are new.
   const auto coming = PutShards(store_, "job", 1, 30, State(30), 2);
-  // The shards of `repeated` are those of step 10, which is about to be dropped.
+  // The shards of the checkpoint `repeated` are those of step 10, whose manifest is about to be removed.
   const auto repeated = PutShards(store_, "job", 2, 40, State(10), 2);
   ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok());
   EXPECT_THAT(Names(), ElementsAre("1-20-w0"));
@@ -205,7 +205,7 @@ TEST_F(StoreTest, WhatIsOnItsWayIsNotCollected) {
 
 TEST_F(StoreTest, LeftoversGoAfterTheGrace) {
   SaveSteps(1, {10});
-  // The shards of step 20 are never committed.
+  // The shards of step 20 are never committed by a manifest.
   ASSERT_TRUE(PutShards(store_, "job", 1, 20, State(20), 2).ok());
   ASSERT_TRUE(fs_.Create(common::TemporaryName("/data/store/job/shards/x")).ok());
   ASSERT_TRUE(fs_.Create(common::TemporaryName("/data/store/job/manifests/x")).ok());

@@ -1,4 +1,4 @@
-// This program is a trainer without training, for tests that kill it. It saves and restores through a real checkpoint
+// Acts as a trainer without training, for tests that kill it. The program saves and restores through a real checkpoint
 // service and is not installed.
 //
 //   checkpoint_client_probe SOCKET STORE TRAINER
@@ -16,7 +16,7 @@ namespace rekindle::checkpoint {
 namespace {
 
 constexpr int64_t kElements = 2 * kBlockElements + 77;
-// This process plays all ranks.
+// The process acts as all ranks of the job.
 constexpr int kRanks = 2;
 
 absl::Status DoSave(CheckpointClient& client, const Json& command, Json& answer) {

@@ -1,10 +1,12 @@
-// Runs rekindle-checkpoint on a file system in which tests inject faults while it runs. It is not installed.
+// Runs rekindle-checkpoint on a file system in which tests inject faults while it runs. The program is not installed.
 //
 // REKINDLE_TEST_FILE_FAULTS names a file with one line, which is read before each operation. A changed line starts a
 // new count:
-//   kill N PID...      before operation N from now, kills those processes. 0 is this one. Half of an append is written.
-//   fail KIND ERRNO    each operation of that kind fails so: create append sync close rename remove list stat open ...
-//   slow KIND SECONDS  each operation of that kind takes so much longer
+//   kill N PID...      before operation N from now, kills those processes. PID 0 is this process. It first writes half
+//                      of the operation if that is an append
+//   fail KIND ERRNO    each operation of that kind fails with that error; kinds are create, append, sync, close,
+//                      rename, remove, list, stat, open, ...
+//   slow KIND SECONDS  each operation of that kind takes that much longer
 #include <signal.h>
 #include <unistd.h>
 
@@ -29,7 +31,7 @@ namespace {
 
 class Plan {
  public:
-  // `half` writes what is left of the operation during which this process dies.
+  // `half` writes half of the operation during which this process is killed.
   template <typename Half>
   absl::Status Before(const std::string& kind, const std::string& path, Half half) {
     common::MutexLock lock(mutex_);
@@ -42,7 +44,7 @@ class Plan {
     std::string verb;
     words >> verb;
     if (verb == "slow") {
-      // A slow disk serves several threads at once.
+      // The lock is released before the delay, because a slow disk serves several threads at once.
       lock.Unlock();
       Delay(words, kind);
     }

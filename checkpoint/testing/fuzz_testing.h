@@ -1,5 +1,5 @@
-// Helps tests that feed parsers mutated input: it makes reproducible edits and counts what the program allocates
-// meanwhile.
+// Helps tests that feed parsers mutated input: makes reproducible edits and counts the memory that the program
+// allocates meanwhile.
 #ifndef REKINDLE_CHECKPOINT_TESTING_FUZZ_TESTING_H_
 #define REKINDLE_CHECKPOINT_TESTING_FUZZ_TESTING_H_
 
@@ -14,7 +14,8 @@ namespace rekindle::checkpoint {
 inline constexpr int kFuzzIterations = 20'000;
 inline constexpr uint64_t kFuzzSeed = 20240731;
 
-// Makes one to four random edits: bytes are changed, removed, repeated, or replaced by values that often break parsers.
+// Makes one to four random edits to a text: bytes are changed, removed, repeated, or replaced by values that often
+// break parsers.
 std::string Mutate(std::string text, std::mt19937_64& random);
 
 // Returns the bytes requested from operator new since the start of the program.

@@ -1,4 +1,4 @@
-// Provides a store's folder for tests in which another process acts between two operations.
+// Provides a store's folder for tests in which another process acts between two of its operations.
 #ifndef REKINDLE_CHECKPOINT_TESTING_INTERLEAVED_TESTING_H_
 #define REKINDLE_CHECKPOINT_TESTING_INTERLEAVED_TESTING_H_
 
@@ -12,7 +12,7 @@
 
 namespace rekindle::checkpoint {
 
-// Runs `act` before the n-th operation. Operations of `act` itself are not counted.
+// Runs `act` before operation number `at`. Operations of `act` itself are not counted.
 class Interleaved : public StoreBackend {
  public:
   Interleaved(common::FileSystem& fs, int at, std::function<void()> act)

@@ -1,4 +1,4 @@
-// Helps the tests of planes to make the files of a range of a state.
+// Helps tests to make the plane files of a range of a state.
 #ifndef REKINDLE_CHECKPOINT_TESTING_PLANES_TESTING_H_
 #define REKINDLE_CHECKPOINT_TESTING_PLANES_TESTING_H_
 
@@ -21,7 +21,8 @@ struct PlaneFiles {
   WrittenPlanes written;
 };
 
-// Writes the planes into memory for as many exceptions as there can be, and cuts the files to what was written.
+// Writes the planes of a range into buffers with room for the largest number of exceptions, and then truncates them to
+// the bytes that were written.
 inline PlaneFiles WriteFiles(const TestState& state, const ShardRange& range, Precision precision) {
   PlaneFiles files;
   const PlaneBytes most = SizeOfPlanes(state.view().total, range, precision, range.end - range.begin);
@@ -36,8 +37,8 @@ inline PlaneFiles WriteFiles(const TestState& state, const ShardRange& range, Pr
   return files;
 }
 
-// Returns a state as training has it: finite values, moments that span many magnitudes, and a few weights that are
-// exceptions.
+// Returns a state as it is in training: finite values, moments that span many magnitudes, and a few weights that are
+// exceptions (planes.h).
 inline TestState Trained(int64_t total, uint64_t seed) {
   TestState state(total);
   std::mt19937_64 random(seed);

@@ -1,5 +1,5 @@
-// Runs a program that a test drives. It reads one JSON command per line from stdin and writes one JSON answer per line
-// to stdout. An answer has the command's own fields and code, message and seconds.
+// Runs a program that a test drives. The program reads one JSON command per line from stdin and writes one JSON answer
+// per line to stdout. An answer has the command's own fields and `code`, `message` and `seconds`.
 #ifndef REKINDLE_CHECKPOINT_TESTING_PROBE_COMMANDS_H_
 #define REKINDLE_CHECKPOINT_TESTING_PROBE_COMMANDS_H_
 
@@ -16,7 +16,7 @@ namespace rekindle::checkpoint {
 
 using Json = nlohmann::json;
 
-// Returns the state that a probe saves as `step` and compares with the one that it loads.
+// Returns the state that a probe saves for `step`, and with which it compares the state that it loads.
 inline TestState StateOf(int step, int64_t elements) {
   return TestState::Random(elements, static_cast<uint64_t>(step));
 }

@@ -1,5 +1,4 @@
-// Helps tests that let another language read a file: it reads the safetensors format with Python's standard library
-// alone.
+// Helps tests that let another language read a safetensors file: Python reads it with its standard library alone.
 #ifndef REKINDLE_CHECKPOINT_TESTING_PYTHON_TESTING_H_
 #define REKINDLE_CHECKPOINT_TESTING_PYTHON_TESTING_H_
 
@@ -14,11 +13,11 @@
 
 namespace rekindle::checkpoint {
 
-// Returns what `script` prints. The script finds the file's path as sys.argv[1], its header as `head` and its tensors'
-// bytes as `data`. It must have no single quotes. Returns nothing if python3 is not installed. If the script fails, the
-// result is shorter than expected.
+// Returns what the Python program `script` prints. The script finds the file's path as sys.argv[1], its header as
+// `head` and its tensors' bytes as `data`. `script` must have no single quotes. Returns nothing if python3 is not
+// installed. If the script fails, the result is shorter than expected.
 inline std::optional<std::string> ReadInPython(const std::string& content, const std::string& script) {
-  // The reader checks the format in the way of its reference reader.
+  // The Python code checks the format in the way of the format's reference reader.
   static constexpr char kReader[] = R"(
 import json, struct, sys
 raw = open(sys.argv[1], "rb").read()

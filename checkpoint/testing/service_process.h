@@ -1,4 +1,5 @@
-// Runs a real rekindle-checkpoint process with folders of its own for tests, and a trainer that saves through it.
+// Runs a real rekindle-checkpoint process with folders of its own for tests. Helps tests to save through it as a
+// trainer.
 #ifndef REKINDLE_CHECKPOINT_TESTING_SERVICE_PROCESS_H_
 #define REKINDLE_CHECKPOINT_TESTING_SERVICE_PROCESS_H_
 
@@ -30,7 +31,8 @@ class ServiceProcess {
       : memory_limit_(std::move(memory_limit)), flags_(std::move(flags)) {}
   ~ServiceProcess() { Kill(SIGKILL); }
 
-  // Starts the service. The client's patience covers the time until it answers.
+  // Starts the service. It need not answer yet on return, because each client waits for it up to a time limit of its
+  // own.
   void Start() {
     std::vector<std::string> argv = {REKINDLE_CHECKPOINT_BINARY, "--dir",      dir_ + "/node", "--shm-dir", shm_,
                                      "--memory-limit",           memory_limit_};
@@ -43,7 +45,7 @@ class ServiceProcess {
     child->Release();
   }
   void Signal(int signal) const { ::kill(pid_, signal); }
-  // Kills the process and returns its exit code or -signal.
+  // Sends `signal` to the service, and returns its exit code, or the signal that killed it as a negative number.
   int Kill(int signal) {
     if (pid_ == 0) return 0;
     ::kill(pid_, signal);
@@ -74,7 +76,7 @@ class ServiceProcess {
   std::string dir() const { return dir_; }
   std::string shm() const { return shm_; }
   std::string socket() const { return dir_ + "/node/checkpoint.sock"; }
-  // Opens the store directly, without a service.
+  // Opens the service's store directly, without the service.
   Store OpenStore() const { return Store(*common::PosixFileSystem(), dir_ + "/store"); }
   std::string store() const { return "file://" + dir_ + "/store"; }
 
@@ -88,7 +90,7 @@ class ServiceProcess {
   pid_t pid_ = 0;
 };
 
-// Polls the service, which has no event for it, until `done`. Returns false after 30 s.
+// Polls until `done` returns true, because the service has no event for it. Returns false after 30 s.
 template <typename Done>
 bool Eventually(Done done) {
   const double until = common::SteadySeconds() + 30;
@@ -99,7 +101,7 @@ bool Eventually(Done done) {
   return true;
 }
 
-// The state has two shards for each of two ranks, and more.
+// A state of `kServiceTotal` elements has at least two shards for each of two ranks.
 inline constexpr int64_t kServiceTotal = 5 * kBlockElements + 77;
 
 inline Manifest ManifestOf(int generation, int step, std::vector<ShardRef> refs) {
@@ -108,7 +110,7 @@ inline Manifest ManifestOf(int generation, int step, std::vector<ShardRef> refs)
   return {.generation = generation, .step = step, .shards = std::move(refs), .scalars = R"({"cursor":128})"};
 }
 
-// Saves as one trainer that writes all shards.
+// Saves a checkpoint as one trainer that writes all shards.
 inline absl::StatusOr<std::string> SaveAll(CheckpointClient& client, int generation, int step, const TestState& state,
                                            int keep_last = 0, const JobFile& job_file = {}) {
   auto staged = client.Stage({generation, step, kServiceTotal}, CutShards(kServiceTotal, 1));

@@ -1,8 +1,8 @@
-// Drives a store by its URI, for tests against real servers (probe_commands.h). It is not installed.
+// Drives a checkpoint store by its URI, for tests against real servers (probe_commands.h). The program is not
+// installed.
 //
-//   {"do": "save", "step": 10, "elements": 4000000, "shards": 2}    {"do": "newest"}    {"do": "load"}
-//   {"do": "collect", "keep": 1, "now": 1e9}    {"do": "list"}
-// Each command may name a "job".
+// {"do": "save", "step": 10, "elements": 4000000, "shards": 2}    {"do": "newest"}    {"do": "load"} {"do": "collect",
+// "keep": 1, "now": 1e9}    {"do": "list"} Each command may have a "job".
 #include <cstdlib>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// Helps this folder's tests: it makes states with known content, and saves and restores them through a Store.
+// Helps tests of checkpoints: makes states with known content, and saves and restores them through a Store.
 #ifndef REKINDLE_CHECKPOINT_TESTING_TESTING_H_
 #define REKINDLE_CHECKPOINT_TESTING_TESTING_H_
 
@@ -17,7 +17,7 @@
 
 namespace rekindle::checkpoint {
 
-// The thread sanitizer makes everything 20 times slower. Sweeps that start no thread are thinned under it.
+// The thread sanitizer makes everything 20 times slower. Under it, tests that start no thread try fewer cases.
 #ifdef __SANITIZE_THREAD__
 inline constexpr bool kThinned = true;
 #else
@@ -46,7 +46,7 @@ struct TestState {
   MutableState writable() {
     return {weights.data(), first_moment.data(), second_moment.data(), static_cast<int64_t>(weights.size())};
   }
-  // Compares bit for bit.
+  // Compares two states bit for bit.
   bool operator==(const TestState& other) const {
     const auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
       return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
@@ -60,7 +60,7 @@ inline ShardContent ContentOf(std::vector<uint8_t> bytes) {
   return [bytes = std::move(bytes)] { return std::span<const uint8_t>(bytes); };
 }
 
-// Cuts `total` elements into `count` shards as small as a test needs. CutShards cuts only at 64 Ki elements.
+// Cuts `total` elements into `count` shards as small as a test needs, because CutShards cuts only at 64 Ki elements.
 inline std::vector<ShardRange> SmallShards(int64_t total, int count) {
   std::vector<ShardRange> shards;
   for (int i = 0; i < count; ++i) {
@@ -69,7 +69,7 @@ inline std::vector<ShardRange> SmallShards(int64_t total, int count) {
   return shards;
 }
 
-// Writes all shards and returns the manifest that would commit them.
+// Writes all shards of a checkpoint and returns the manifest that would commit them.
 inline absl::StatusOr<Manifest> PutShards(Store& store, const std::string& job, int generation, int step,
                                           const TestState& state, int shards, Precision precision = Precision::kExact) {
   Manifest manifest{.job_uid = job, .generation = generation, .step = step, .writer = "w0", .scalars = "{}"};

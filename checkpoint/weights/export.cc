@@ -26,7 +26,7 @@ int64_t ElementsOf(const TensorInfo& tensor) {
   return elements;
 }
 
-// Lists consecutive tensors that share a file.
+// Lists the consecutive tensors that go into one file of the export.
 struct Part {
   std::string name;
   std::vector<TensorEntry> tensors;
@@ -73,7 +73,7 @@ absl::Status Convert(std::span<const float> values, FloatType type, std::vector<
   return absl::OkStatus();
 }
 
-// Writes the parts in order from the flat weights. They have temporary names until Publish.
+// Writes the files of an export in order from the flat weights. The files have temporary names until Publish.
 class Writer {
  public:
   Writer(common::FileSystem& fs, std::string folder, std::vector<Part> parts, FloatType type)
@@ -145,7 +145,7 @@ class Writer {
   const std::string folder_;
   const std::vector<Part> parts_;
   const FloatType type_;
-  // `temporaries_` names the files of the parts that were begun, until they get their final names.
+  // `temporaries_` has the temporary names of the files that were begun, until they get their final names.
   std::vector<std::string> temporaries_;
   std::unique_ptr<common::WritableFile> file_;
   // `left_` counts the elements that the open file still lacks.

@@ -1,4 +1,4 @@
-// Exports a checkpoint's weights to a plain set and reads them back.
+// Exports a checkpoint's weights to a plain set of weights and reads them back.
 #include "checkpoint/weights/export.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST_F(ExportTest, SeveralFilesHaveAnIndex) {
   EXPECT_THAT(exported->files, ElementsAre("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
                                            "model.safetensors.index.json"));
   EXPECT_EQ(Read(), state_.weights);
-  // A tensor is never cut.
+  // A tensor is never split over two files.
   EXPECT_THAT(Export({.max_file_bytes = 1}, "/out/each")->files, SizeIs(4));
   EXPECT_EQ(Read("/out/each"), state_.weights);
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxIndexBytes = 4 << 20;
 constexpr size_t kMaxFiles = 1000;
-// `kPiece` is a multiple of the size of every element type.
+// `kPiece` is a multiple of the size of every element type, so that no element is cut.
 constexpr size_t kPiece = 4 << 20;
 
 absl::Status Bad(const std::string& path, absl::string_view what) {
@@ -35,7 +35,7 @@ int64_t ElementsOf(const std::vector<int64_t>& shape) {
   return elements;
 }
 
-// Returns whether the name may be shown on terminals and is short enough.
+// Returns whether the tensor's name may be shown on terminals and is short enough.
 bool IsPlainName(const std::string& name) {
   return !name.empty() && name.size() <= kMaxTensorName &&
          std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
@@ -43,7 +43,7 @@ bool IsPlainName(const std::string& name) {
 
 bool IsFloat(const std::string& dtype) { return dtype == "F32" || dtype == "F16" || dtype == "BF16" || dtype == "F64"; }
 
-// Returns the files that an index names, sorted and without duplicates.
+// Returns the files that the index of a set of weights names, sorted and without duplicates.
 absl::StatusOr<std::vector<std::string>> FilesOf(common::FileSystem& fs, const std::string& index) {
   const auto text = common::ReadFile(fs, index, kMaxIndexBytes);
   if (!text.ok()) return text.status();
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<std::string>> FilesOf(common::FileSystem& fs, const s
   if (map == document->end() || !map->is_object()) return Bad(index, "it has no 'weight_map'");
   std::set<std::string> files;
   for (const auto& [tensor, file] : map->items()) {
-    // A safe name never leaves the folder.
+    // The names of the files must be safe, because a safe name never leaves the folder.
     if (!file.is_string() || !IsSafeName(file.get<std::string>())) return Bad(index, "a file in it has no plain name");
     files.insert(file.get<std::string>());
   }
@@ -225,7 +225,7 @@ absl::StatusOr<std::string> WeightSet::Load(const std::vector<TensorInfo>& wante
   }
   if (total != static_cast<int64_t>(weights.size())) return absl::InternalError("the model has another size");
   return ReadAll([&](const TensorEntry& tensor, int64_t first, std::span<const uint8_t> bytes) -> absl::Status {
-    // A tensor without a name is passed over.
+    // `Rename` has returned an empty name for a tensor that the model does not have. Such a tensor is skipped.
     if (tensor.name.empty()) return absl::OkStatus();
     const size_t element = DtypeBytes(tensor.dtype);
     float* const out = weights.data() + offsets[tensor.name] + first;

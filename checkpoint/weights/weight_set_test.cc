@@ -1,5 +1,5 @@
-// Reads sets of weights as other programs write them. Sets that fit are read, misfits are listed, and malformed ones
-// are refused.
+// Reads sets of weights as other programs write them. Sets that fit the model are read. Sets that do not fit are
+// refused with a list of the differences, and malformed ones are refused, too.
 #include "checkpoint/weights/weight_set.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST_F(WeightSetTest, ReadsEveryTypeFromSeveralFiles) {
   ASSERT_TRUE(digest.ok()) << digest.status();
   EXPECT_THAT(weights, ElementsAre(1.5f, -2, 1, -2, 0.1f));
   EXPECT_EQ(*digest, *set->Digest());
-  // A change of any byte makes another set.
+  // A change of any byte changes the digest of the set.
   std::string changed = fs_.Get("/set/model-2.safetensors");
   changed.back() ^= 1;
   fs_.Put("/set/model-2.safetensors", changed);
@@ -187,14 +187,14 @@ TEST(FloatTypesTest, EveryHalfComesBack) {
 }
 
 TEST(FloatTypesTest, RoundsToTheNearestAndTiesToEven) {
-  // A tie rounds to even.
+  // A value halfway between two FP16 values is rounded to the even one, here downwards.
   EXPECT_EQ(FromHalf(ToHalf(1 + 0x1p-11f)), 1);
-  // A tie may also round upwards to even.
+  // A value halfway between two FP16 values is rounded to the even one, here upwards.
   EXPECT_EQ(FromHalf(ToHalf(1 + 3 * 0x1p-11f)), 1 + 0x1p-9f);
   EXPECT_EQ(FromHalf(ToHalf(1 + 0x1.1p-11f)), 1 + 0x1p-10f);
   EXPECT_EQ(FromHalf(ToHalf(65519.0f)), 65504);
   EXPECT_TRUE(std::isinf(FromHalf(ToHalf(65520.0f))));
-  // Denormals are rounded to nearest as well.
+  // FP16's denormals are rounded to nearest as well.
   EXPECT_EQ(FromHalf(ToHalf(-0x1.8p-24f)), -0x1p-23f);
   EXPECT_EQ(FromHalf(ToHalf(0x1p-25f)), 0);
   EXPECT_EQ(FromHalf(ToHalf(0x1.fffp-15f)), 0x1p-14f);

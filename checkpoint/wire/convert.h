@@ -12,16 +12,16 @@ namespace rekindle::checkpoint {
 
 void ToProto(const ShardRef& ref, v1::ShardRef* out);
 void ToProto(const Manifest& manifest, v1::Manifest* out);
-// Returns INVALID_ARGUMENT for what Validate refuses.
+// Converts a manifest from protobuf. Returns INVALID_ARGUMENT for what Validate refuses.
 absl::StatusOr<Manifest> FromProto(const v1::Manifest& manifest);
 
 void ToProto(const Retention& retention, v1::Retention* out);
-// Returns INVALID_ARGUMENT for what CheckRetention refuses.
+// Converts retention rules from protobuf. Returns INVALID_ARGUMENT for what CheckRetention refuses.
 absl::StatusOr<Retention> FromProto(const v1::Retention& retention);
 // Returns the retention rules of a resolved job spec.
 absl::StatusOr<Retention> RetentionOf(const v1::JobSpec::Checkpoint& spec);
 
-// Converts a size, which is sent as a double. Returns false unless `value` is a whole number from `lowest` to
+// Converts a size in bytes, which is sent as a double. Returns false unless `value` is a whole number from `lowest` to
 // `highest`.
 bool ToBytes(double value, int64_t lowest, int64_t highest, int64_t* bytes);
 

@@ -1,4 +1,4 @@
-// Defines the limits on which service and client must agree.
+// Defines the limits on which the checkpoint service and its client must agree.
 #ifndef REKINDLE_CHECKPOINT_WIRE_SERVICE_LIMITS_H_
 #define REKINDLE_CHECKPOINT_WIRE_SERVICE_LIMITS_H_
 

@@ -1,4 +1,4 @@
-// Implements checkpoint pin, unpin, rm, gc and archive.
+// Implements the verbs checkpoint pin, unpin, rm, gc and archive.
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -183,7 +183,7 @@ absl::Status ArchiveNamed(const Context& context, checkpoint::Store& hot, checkp
 
 absl::Status ArchiveOld(const Context& context, checkpoint::Store& hot, checkpoint::Store& cold, const Place& place) {
   checkpoint::Retention retention = place.retention;
-  // Only age decides here. `gc` applies the other rules.
+  // The verb `archive` decides by the age of a checkpoint alone. The verb `gc` applies the other retention rules.
   retention.keep_last = 0;
   ProgressBar bar(context, "archiving");
   const auto archived =

@@ -1,4 +1,4 @@
-// Implements checkpoint ls, show and verify.
+// Implements the verbs checkpoint ls, show and verify.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ struct Shelf {
   std::set<std::string> pinned;
   // `problem` says why the store could not be read.
   std::string problem;
-  // `bytes` is the size of its distinct shards.
+  // `bytes` is the size of the store's distinct shards.
   int64_t bytes = 0;
 };
 
@@ -42,7 +42,7 @@ absl::StatusOr<Shelf> ReadShelf(const Place& place, bool archive) {
   if (!pinned.ok()) return pinned.status();
   shelf.checkpoints = *std::move(all);
   shelf.pinned = *std::move(pinned);
-  // Checkpoints share the shards that did not change.
+  // Each shard is counted once, because checkpoints share the shards that did not change.
   std::set<std::string> seen;
   for (const auto& checkpoint : shelf.checkpoints) {
     for (const checkpoint::ShardRef& ref : checkpoint.manifest.shards) {

@@ -10,13 +10,14 @@
 
 namespace rekindle::cli {
 
-// Loads the table at `path`, or the shipped one if it is empty. INVALID_ARGUMENT names file and line.
+// Loads the price table at `path`, or the shipped one if `path` is empty. INVALID_ARGUMENT names file and line.
 absl::StatusOr<v1::PriceTable> LoadPrices(const std::string& path);
 
-// Returns the first line of the table that fits, or null if it has none.
+// Returns the first price of the table for the scheme of `store_uri` and for the role of the store, which is an archive
+// if `archive` is set. Returns null if the table has no such price.
 const v1::StoragePrice* PriceOf(const v1::PriceTable& table, const std::string& store_uri, bool archive);
 
-// Returns the cost of `bytes` for a month, in the table's currency.
+// Returns the cost of keeping `bytes` for a month, in the table's currency.
 double MonthlyCost(const v1::StoragePrice& price, int64_t bytes);
 
 }  // namespace rekindle::cli

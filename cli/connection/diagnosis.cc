@@ -52,7 +52,7 @@ std::string ExplainTls(const Connection& connection, const TlsHandshake& seen, c
                         "REKINDLE_TLS_CA, REKINDLE_TLS_CERT and REKINDLE_TLS_KEY, nor in the context");
   }
   if (!seen.trust.empty()) return ExplainTrust(connection, seen);
-  // The server accepts this client, or it hangs.
+  // If the server does not close the connection, either it accepts the client or it does not respond.
   if (!seen.hung_up) return "";
   const std::string own = absl::StrCat("your certificate ", connection.security.tls_cert);
   if (!own_end.empty()) {

@@ -9,13 +9,13 @@
 
 namespace rekindle::cli {
 
-// Explains a call that has failed as UNAVAILABLE: what is wrong with TLS, and which flag or variable fixes it. It is
-// empty if TLS does not explain it. It connects to the coordinator, which takes 2 s at most beside the look-up of its
-// name.
+// Explains a call that has failed as UNAVAILABLE: what is wrong with TLS, and which flag or variable fixes it. Returns
+// an empty text if TLS does not explain the failure. It connects to the coordinator, which takes 2 s at most beside the
+// look-up of its name.
 std::string DiagnoseTls(const Connection& connection);
 
-// Explains what was seen in a handshake. `own_end` is the time at which the command's own certificate ended, or empty
-// if it has not ended.
+// Explains what was seen in a TLS handshake. `own_end` is the time at which the command's own certificate expired, or
+// empty if it has not expired.
 std::string ExplainTls(const Connection& connection, const TlsHandshake& seen, const std::string& own_end);
 
 // Explains a call that was refused as UNAUTHENTICATED. `said` is the message of the refusal.

@@ -1,4 +1,5 @@
-// Checks the text for each mistake. tests/e2e/tls_mistakes_test.py shows that real servers lead to these texts.
+// Tests the text for each mistake with TLS or tokens. tests/e2e/tls_mistakes_test.py shows that real servers lead to
+// these texts.
 #include "cli/connection/diagnosis.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +20,7 @@ TEST(DiagnosisTest, WhatTlsDoesNotExplain) {
   EXPECT_EQ(ExplainTls(kTls, {}, "2020-01-01 00:00 UTC"), "");
   EXPECT_EQ(ExplainTls(kPlain, {.connected = true}, ""), "");
   EXPECT_EQ(ExplainTls(kTls, {.connected = true, .speaks_tls = true, .talks = true}, ""), "");
-  // The server hangs.
+  // When a server accepts connections and then hangs, TLS is not named as the cause.
   EXPECT_EQ(ExplainTls(kTls, {.connected = true, .speaks_tls = true}, ""), "");
 }
 

@@ -38,7 +38,8 @@ using Ssl = std::unique_ptr<SSL, Freer<SSL_free>>;
 using Certificate = std::unique_ptr<X509, Freer<X509_free>>;
 using AltNames = std::unique_ptr<GENERAL_NAMES, Freer<GENERAL_NAMES_free>>;
 
-// Ignores SIGPIPE while it lives. A write to a server that has hung up must return an error and not kill the program.
+// Ignores SIGPIPE as long as the object lives. A write to a server that has hung up must return an error and not kill
+// the program.
 class NoBrokenPipe {
  public:
   NoBrokenPipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
@@ -51,7 +52,7 @@ class NoBrokenPipe {
 class Deadline {
  public:
   explicit Deadline(double seconds) : end_(common::SteadySeconds() + seconds) {}
-  // Waits for the events. Returns false if the deadline has passed.
+  // Waits for `events` on `fd`. Returns false if the deadline has passed.
   bool Await(int fd, short events) const {
     const double left = end_ - common::SteadySeconds();
     pollfd wait = {.fd = fd, .events = events, .revents = 0};
@@ -112,7 +113,8 @@ std::string NamesOf(const X509* certificate) {
 }
 
 Ssl NewSession(SSL_CTX* context, const common::HostPort& at, const common::Security& security) {
-  // Files that cannot be used were refused before the call that failed. Without an authority nothing is trusted.
+  // Errors are ignored, because files that cannot be used are refused before any call is made. Without the file of a
+  // certificate authority no server is trusted.
   if (security.HasTls()) {
     SSL_CTX_load_verify_locations(context, security.tls_ca.c_str(), nullptr);
     SSL_CTX_use_certificate_chain_file(context, security.tls_cert.c_str());
@@ -135,14 +137,14 @@ Ssl NewSession(SSL_CTX* context, const common::HostPort& at, const common::Secur
   return ssl;
 }
 
-// Waits for the event that an unfinished call of OpenSSL needs. Returns false if it will never come.
+// Waits for the event that an unfinished call of OpenSSL needs. Returns false if that event will never come.
 bool GoesOn(SSL* ssl, int result, const Deadline& deadline) {
   const int error = SSL_get_error(ssl, result);
   if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) return false;
   return deadline.Await(SSL_get_fd(ssl), error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT);
 }
 
-// Returns the text of the other side's alert from OpenSSL's newest error.
+// Returns the text of the server's TLS alert, which OpenSSL's newest error has.
 std::string Alert() {
   const int reason = ERR_GET_REASON(ERR_peek_last_error());
   return reason > SSL_AD_REASON_OFFSET ? SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET) : "";
@@ -180,7 +182,7 @@ TlsHandshake ShakeHands(const common::HostPort& at, const common::Security& secu
   }
   JudgeCertificate(ssl.get(), &seen);
   char byte = 0;
-  // In TLS 1.3 the server judges the client's certificate after the client's handshake is done.
+  // In TLS 1.3 the server judges the client's certificate after SSL_connect, and SSL_read shows whether it accepts it.
   if (result == 1) {
     while ((result = SSL_read(ssl.get(), &byte, 1)) <= 0 && GoesOn(ssl.get(), result, deadline)) {
     }

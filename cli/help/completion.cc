@@ -10,7 +10,8 @@
 namespace rekindle::cli {
 namespace {
 
-// Says what a value is, by its name in the help text.
+// A `Kind` says what the value of an argument or flag is: a name, a file or a folder. The value's name in the help text
+// decides.
 struct Kind {
   std::optional<Names> names;
   bool file = false;
@@ -101,7 +102,7 @@ class Walk {
     }
   }
 
-  // Adds a candidate. `prefix` is the text before the value in the same word.
+  // Adds a candidate for completion. `prefix` is the text before the value in the same word.
   static void Add(const std::string& prefix, const std::string& value, const std::string& description,
                   const std::string& word, Completion* out) {
     const std::string whole = prefix + value;
@@ -161,7 +162,7 @@ class Walk {
   // `chain_` holds the command and the verbs that were given.
   std::vector<const VerbText*> chain_;
   const NamesOf& names_of_;
-  // The next word is the value of the flag `awaits_`.
+  // The next word is the value of the flag `awaits_`, if that is not null.
   const FlagText* awaits_ = nullptr;
   bool flags_end_ = false;
   size_t arguments_ = 0;

@@ -1,4 +1,4 @@
-// Finds what may come next on a command line. All shells use it.
+// Finds what may come next on a command line. The completion of all shells uses it.
 #ifndef REKINDLE_CLI_HELP_COMPLETION_H_
 #define REKINDLE_CLI_HELP_COMPLETION_H_
 
@@ -30,12 +30,12 @@ struct Completion {
 using GivenFlags = std::map<std::string, std::string>;
 using NamesOf = std::function<std::vector<std::string>(Names, const GivenFlags&)>;
 
-// Completes the last of `words`, which are those after the command's name. The last one may be empty. `names_of` is
-// called only if a name of its kind may come next.
+// Completes the last of `words`, which are the words after the command's name. The last one may be empty. `names_of`
+// returns the names of one kind, such as jobs. It is called only if a name of that kind may come next.
 Completion Complete(const VerbText& root, const std::vector<std::string>& words, const NamesOf& names_of);
 
-// Returns text for the shells' scripts: one candidate per line, with a tab before its description, and the lines
-// ":files" and ":folders".
+// Returns the candidates as text for the shells' scripts: one candidate per line, with a tab before its description,
+// and the lines ":files" and ":folders".
 std::string ToLines(const Completion& completion);
 
 // Returns the script that makes a shell call the completion. `shell` is "bash", "zsh" or "fish".

@@ -5,7 +5,7 @@
 namespace rekindle::cli {
 namespace {
 
-// Readline also breaks words at `=` and `:`, and replaces only the text after the last break.
+// Bash breaks words also at `=` and `:`, and replaces only the text after the last break.
 constexpr char kBash[] = R"(# Completion of rekindle for bash, made by `rekindle completion bash`.
 _rekindle() {
   local i word rest=$COMP_LINE line whole=()

@@ -10,7 +10,7 @@ namespace rekindle::cli {
 namespace {
 
 constexpr size_t kColumns = 80;
-// A longer head is on a line of its own.
+// A head, such as the names of a flag, that is longer than `kWidestHead` is on a line of its own.
 constexpr size_t kWidestHead = 26;
 
 struct Row {
@@ -18,7 +18,7 @@ struct Row {
   std::string text;
 };
 
-// Returns two columns: the heads, and texts that are wrapped beside them.
+// Returns the rows as two columns: the heads, and the texts, which are wrapped beside them.
 std::string Rows(const std::string& title, const std::vector<Row>& rows) {
   if (rows.empty()) return "";
   size_t widest = 0;
@@ -39,7 +39,7 @@ std::string Rows(const std::string& title, const std::vector<Row>& rows) {
   return out;
 }
 
-// Replaces the names that CLI11 gives to flags and verbs without a group.
+// Replaces the names that CLI11 gives to the group of flags and to that of verbs.
 std::string TitleOf(const std::string& group) {
   if (group == "Options") return "Flags";
   return group == "Subcommands" ? "Verbs" : group;

@@ -9,7 +9,7 @@
 
 namespace rekindle::cli {
 
-// Returns lines of at most 80 columns, unless a single word is longer.
+// Returns the help text of the verb, in lines of at most 80 columns, unless a single word is longer.
 std::string HelpText(const VerbText& verb);
 
 // Makes `app`, and every verb that is added to it later, print the text of HelpText.

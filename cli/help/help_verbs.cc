@@ -18,7 +18,7 @@ struct HelpFlags {
   std::string man_pages;
 };
 
-// Throws CLI::ValidationError (wrong use) if there is no such verb.
+// Finds the verb at `path`. Throws CLI::ValidationError (wrong use) if there is no such verb.
 const VerbText& Find(const CLI::App& app, const VerbText& root, const std::vector<std::string>& path) {
   const CLI::App* at = &app;
   for (const std::string& name : path) {

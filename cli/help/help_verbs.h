@@ -9,7 +9,7 @@
 
 namespace rekindle::cli {
 
-// Adds both verbs. They describe all verbs of `app`, also those that are added later.
+// Adds the verbs help and completion. They describe all verbs of `app`, also those that are added later.
 void AddHelpVerbs(CLI::App& app, Context& context, const ManFacts& facts);
 
 }  // namespace rekindle::cli

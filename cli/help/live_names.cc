@@ -14,7 +14,7 @@ namespace rekindle::cli {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(200);
-// Users read only the first page of candidates.
+// At most `kMost` names are asked for, because users read only the first page of candidates.
 constexpr int kMost = 1000;
 
 std::string Given(const GivenFlags& given, const std::string& flag) {

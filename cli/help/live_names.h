@@ -9,9 +9,9 @@
 
 namespace rekindle::cli {
 
-// Returns the names of that kind. Contexts come from their file, and all others from the coordinator that `given` leads
-// to. It has 200 ms to answer, so that the user does not wait after pressing a key. After that, and after any error,
-// there are no names.
+// Returns the names of a kind, such as jobs. Contexts come from their file, and all others from the coordinator that
+// the flags in `given` lead to. The coordinator has 200 ms to answer, so that the user does not wait after pressing a
+// key. If it takes longer, and after any error, there are no names.
 std::vector<std::string> LiveNames(Names names, const GivenFlags& given);
 
 }  // namespace rekindle::cli

@@ -60,7 +60,7 @@ std::string Arguments(const VerbText& verb) {
   return out;
 }
 
-// Describes a verb below the page's own verb in one section.
+// Describes a verb below the verb of the page, in one section.
 std::string SubVerb(const VerbText& verb) {
   std::string out =
       absl::StrCat(".SS ", Quoted(UsageOf(verb)), "\n", Paragraph(verb.description), Arguments(verb), Flags(verb));
@@ -82,7 +82,7 @@ std::string PageTitle(const VerbText& verb) { return absl::StrReplaceAll(verb.pa
 }  // namespace
 
 std::string ManPage(const VerbText& root, const VerbText& verb, const ManFacts& facts) {
-  // The first line of a description is its summary.
+  // The first line of a verb's description is its summary.
   const std::string gist = verb.description.substr(0, verb.description.find('\n'));
   std::string out = absl::StrCat(".TH ", Quoted(absl::AsciiStrToUpper(PageTitle(verb))), " 1 \"", facts.date, "\" ",
                                  Quoted("Rekindle " + facts.version), "\n", Section("Name"), Escaped(PageTitle(verb)),

@@ -11,19 +11,20 @@
 namespace rekindle::cli {
 
 struct ManFacts {
-  // `version` looks like "0.1.0".
+  // `version` is the version of Rekindle, such as "0.1.0".
   std::string version;
-  // `date` looks like "2026-01-31".
+  // `date` is the date on the pages, such as "2026-01-31".
   std::string date;
 };
 
-// Returns the page of `verb`, which is `root` or below it. The page of a verb includes the verbs below it.
+// Returns the manual page of `verb`, which is `root` or a verb below it. The page of a verb includes the verbs below
+// it.
 std::string ManPage(const VerbText& root, const VerbText& verb, const ManFacts& facts);
 
-// Returns a name like "rekindle-checkpoint.1".
+// Returns the name of a verb's manual page, such as "rekindle-checkpoint.1".
 std::string ManPageName(const VerbText& verb);
 
-// Writes one file for the command and one for each verb into an existing folder.
+// Writes one manual page for the command and one for each verb into an existing folder.
 absl::Status WriteManPages(const VerbText& root, const ManFacts& facts, const std::string& folder);
 
 }  // namespace rekindle::cli

@@ -10,7 +10,7 @@
 namespace rekindle::cli {
 namespace {
 
-// Returns the verb that the words have named so far.
+// Returns the verb that the words of the command line have named so far.
 const CLI::App& VerbOf(const CLI::App& app) {
   const CLI::App* verb = &app;
   while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().back();
@@ -68,7 +68,8 @@ std::string NoSuchVerb(const CLI::App& verb, const std::string& name) {
 
 UsageError DescribeUsageError(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = VerbOf(app);
-  // If there is a word that nobody knows, it was probably meant to be whatever else is missing.
+  // If the command line has a word that no verb takes, that word is reported and not what is missing, because the user
+  // probably meant the word to be the missing part.
   for (const std::string& word : app.remaining(/*recurse=*/true)) {
     if (word != "--") return {DescribeLeftover(verb, word), &verb};
   }

@@ -12,18 +12,19 @@
 namespace rekindle::cli {
 namespace {
 
-// A longer list of choices is in the notes.
+// The choices of a flag, joined by "|", are shown as its value if they are at most `kLongestValue` long. Otherwise they
+// are shown behind its description.
 constexpr size_t kLongestValue = 24;
 
 bool IsRepeated(const CLI::Option& option) {
   return option.get_expected_max() == CLI::detail::expected_max_vector_size;
 }
 
-// Returns the name of a value. CLI11 appends the name that each check gives to it: "TEXT:{text,json}". The last one is
-// the most specific.
+// Returns the name of an option's value. CLI11 joins the names that the type and each check give to the value:
+// "TEXT:{text,json}". The last one is returned, because it is the most specific.
 std::string ValueType(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  // A list of choices may contain colons of its own.
+  // A list of choices is found by its brace, because it may contain colons.
   const size_t brace = type.find(":{");
   if (brace != std::string::npos) return type.substr(brace + 1);
   const std::string last = type.substr(type.rfind(':') + 1);
@@ -39,7 +40,7 @@ std::vector<std::string> ChoicesOf(const std::string& type) {
 std::string NamesOf(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options) names.push_back(option->get_name());
-  // The names are sorted because the set is in the order of addresses.
+  // The names of the options are sorted, because CLI11's set has them in the order of their addresses.
   std::sort(names.begin(), names.end());
   return absl::StrJoin(names, ", ");
 }
@@ -134,7 +135,7 @@ std::string UsageOf(const VerbText& verb) {
 }
 
 std::string HeadOf(const FlagText& flag) {
-  // Long names are below each other, whether there is a short one or not.
+  // The long names of all flags begin in the same column, whether or not a flag has a short name.
   const bool indented = flag.names.size() == 1 && flag.names[0].size() > 2;
   return absl::StrCat(indented ? "    " : "", absl::StrJoin(flag.names, ", "), flag.value.empty() ? "" : " ",
                       flag.value);

@@ -9,11 +9,12 @@
 namespace rekindle::cli {
 
 struct ArgumentText {
-  // `usage` is "JOB", "[JOB]", "FILE..." or several of these: "JOB [CHECKPOINT] DIR".
+  // `usage` names the arguments of a verb: "JOB", "[JOB]", "FILE..." or several of these, such as "JOB [CHECKPOINT]
+  // DIR".
   std::string usage;
   // `names` has the names in `usage` in order, without brackets and dots.
   std::vector<std::string> names;
-  // If `choices` is not empty, only these values are allowed.
+  // If `choices` is not empty, the argument has to be one of them.
   std::vector<std::string> choices;
   std::string description;
   // If `repeated` is set, the last name takes all words that follow.
@@ -21,11 +22,11 @@ struct ArgumentText {
 };
 
 struct FlagText {
-  // `names` has names like "-o" and "--output".
+  // `names` has the names of a flag, such as "-o" and "--output".
   std::vector<std::string> names;
-  // `value` looks like "FILE" or "text|json". It is empty if the flag takes no value.
+  // `value` names the value of a flag, such as "FILE" or "text|json". It is empty if the flag takes no value.
   std::string value;
-  // If `choices` is not empty, only these values are allowed.
+  // If `choices` is not empty, the flag's value has to be one of them.
   std::vector<std::string> choices;
   std::string description;
   std::string default_value;
@@ -39,9 +40,9 @@ struct FlagText {
 };
 
 struct VerbText {
-  // `path` looks like "rekindle checkpoint ls".
+  // `path` is the verb with those above it, such as "rekindle checkpoint ls".
   std::string path;
-  // `name` looks like "ls".
+  // `name` is the verb alone, such as "ls".
   std::string name;
   // The help of the verb's parent lists it under the group `group`.
   std::string group;
@@ -60,14 +61,14 @@ VerbText Describe(const CLI::App& app);
 // Finds the verb at `path` in the whole tree, for example {"checkpoint", "ls"}. Returns null if there is none.
 const VerbText* FindVerb(const VerbText& root, const std::vector<std::string>& path);
 
-// Returns a text like "rekindle get [FLAGS] JOB".
+// Returns the usage of a verb, such as "rekindle get [FLAGS] JOB".
 std::string UsageOf(const VerbText& verb);
-// Returns a text like "-o, --output text|json".
+// Returns a flag with its names and its value, such as "-o, --output text|json".
 std::string HeadOf(const FlagText& flag);
-// Returns the description, and whether the flag is required or repeated, and its default.
+// Returns the description of a flag, whether the flag is required or may be repeated, and its default.
 std::string NotesOf(const FlagText& flag);
 
-// Holds the flags of one group in the order of their declaration.
+// Holds the flags of one group of a verb's help, in the order of their declaration.
 struct FlagGroup {
   std::string name;
   std::vector<const FlagText*> flags;

@@ -12,22 +12,22 @@
 namespace rekindle::cli {
 
 struct Override {
-  // `field` is the whole path, for example "spec.training.steps".
+  // `field` is the whole path of the field, for example "spec.training.steps".
   std::string field;
-  // `value` is a YAML scalar.
+  // `value` is the field's value, a YAML scalar.
   std::string value;
-  // `flag` is what the user wrote, for errors.
+  // `flag` is what the user wrote on the command line, for errors.
   std::string flag;
 };
 
-// Adds --set to a verb. It may be repeated. An argument without '=' is wrong use.
+// Adds the flag --set to a verb. It may be repeated. An argument without '=' is wrong use.
 void AddSetFlag(CLI::App* verb, std::vector<std::string>* arguments);
 
-// Parses an argument. "training.steps=5" and "spec.training.steps=5" are the same, because a name that is no field of a
-// job is taken for a field of its spec. REQUIRES: the argument has a '='.
+// Parses an argument of --set. "training.steps=5" and "spec.training.steps=5" are the same, because a name that is no
+// field of a job is taken for a field of its spec. REQUIRES: the argument has a '='.
 Override ParseOverride(const std::string& argument);
 
-// Applies an override. INVALID_ARGUMENT is a sentence with the field's name, and changes nothing.
+// Applies an override to the job. INVALID_ARGUMENT is a sentence with the field's name, and leaves the job unchanged.
 absl::Status Apply(const Override& override, v1::Job* job);
 
 }  // namespace rekindle::cli

@@ -18,7 +18,7 @@ struct Place {
   std::string flag;
 };
 
-// Returns the line of the field, or of the nearest part around it that is given.
+// Returns the line of the field, or, if the file does not give it, of the nearest section around it.
 Place PlaceOf(const JobDocument& document, std::string field) {
   while (true) {
     if (const auto flag = document.flags.find(field); flag != document.flags.end()) return {0, flag->second};
@@ -29,7 +29,7 @@ Place PlaceOf(const JobDocument& document, std::string field) {
   }
 }
 
-// Makes each line printable by itself, because foreign text must not control the terminal.
+// Makes foreign text printable, because it must not control the terminal. Line breaks in the text are kept.
 std::string Shown(const std::string& text) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   for (std::string& line : lines) line = Printable(common::OneLine(line));

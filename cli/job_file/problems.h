@@ -10,7 +10,7 @@
 
 namespace rekindle::cli {
 
-// Collects problems. It is thread-compatible.
+// Collects the problems of one job file. It is thread-compatible.
 class Problems {
  public:
   explicit Problems(std::string source) : source_(std::move(source)) {}
@@ -19,33 +19,33 @@ class Problems {
 
   // Adds what could not be read of a document.
   void AddUnread(const JobDocument& document);
-  // Adds a problem. If `text` begins with the field of the job that it is about ("spec.seed: ..."), it gets that
-  // field's line, or that of the section that should contain it. If a flag gives the field, it names the flag. Any
-  // other text gets no line. Further lines of the text stay below the first one.
+  // Adds a problem. If `text` begins with the field of the job that it is about ("spec.seed: ..."), the problem gets
+  // that field's line, or that of the section that should contain the field. If a flag gives the field, the problem
+  // names the flag. Any other text gets no line. Further lines of the text stay below the first one.
   void Add(const JobDocument& document, const std::string& text);
-  // Adds a coordinator's refusal of the document, which has several such texts, one per line.
+  // Adds a coordinator's refusal of the document, which has one problem per line.
   void AddRefusal(const JobDocument& document, const absl::Status& refusal);
-  // Adds a problem for every further job of the same name.
+  // Adds a problem for every further job of the file that has the same name as an earlier one.
   void AddNamesGivenTwice(const JobDocuments& file);
 
   // Returns INVALID_ARGUMENT with each problem once, in the order of lines: "job.yaml:2: spec.seed: ...". Several
   // problems are listed below a line with their number. The list has the first common::kMostProblemsTold and the number
-  // of the others. REQUIRES: not empty.
+  // of the others. REQUIRES: there is a problem.
   absl::Status ToStatus() const;
 
  private:
   struct Problem {
-    int line = 0;  // 0 if there is none.
+    int line = 0;  // 0 if the problem has no line.
     std::string text;
   };
 
   std::string source_;
   std::vector<Problem> problems_;
-  // `untold_` is the number of problems that a reader or a coordinator has only counted.
+  // `untold_` is the number of problems that the reader of the file or a coordinator has counted but not described.
   size_t untold_ = 0;
 };
 
-// Returns whether the status is a refusal of the job, rather than a failure to ask.
+// Returns whether the status means that the job was refused, and not that the coordinator could not be asked.
 bool IsRefusal(const absl::Status& status);
 
 }  // namespace rekindle::cli

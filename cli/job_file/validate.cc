@@ -12,7 +12,7 @@ using coordinator::Facts;
 
 Facts OfflineFacts() { return {.own_files = CheckWeights}; }
 
-// Returns the job as it will be submitted, as far as its own text can tell.
+// Returns the job with a stand-in for the digest of its weights, unless it has a digest or no weights.
 v1::Job WithDigest(const v1::Job& written) {
   v1::Job job = written;
   const v1::JobSpec::Model& model = written.spec().model();
@@ -29,7 +29,8 @@ coordinator::Checker CheckAlone(const v1::Job& written, const Facts& facts) {
   return check;
 }
 
-// Adds the values that are wrong in themselves, whatever the rest of the job is. The job could not be read in full.
+// Adds the values that are wrong in themselves, whatever the rest of the job is. It is for a job that could not be read
+// in full.
 void AddWrongValues(const JobDocument& document, Problems* problems) {
   for (const coordinator::Problem& problem : CheckAlone(document.job, {}).Problems()) {
     const bool is_given = document.lines.contains(problem.field) || document.flags.contains(problem.field);
@@ -56,7 +57,8 @@ absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* fi
       *request.mutable_job() = document.job;
     } else {
       problems.Add(document, std::string(weights.message()));
-      // The job is checked with a stand-in for the digest, because its other fields may be wrong, too.
+      // If its weights are wrong, a job is checked with a stand-in for their digest, because its other fields may be
+      // wrong, too.
       *request.mutable_job() = WithDigest(document.job);
     }
     const absl::Status status =
@@ -65,7 +67,7 @@ absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* fi
       problems.AddRefusal(document, status);
     } else if (!status.ok()) {
       if (problems.empty()) return status;
-      // The problems that were found are valid without a coordinator.
+      // The coordinator could not be asked. The problems found so far are reported all the same.
       break;
     }
   }

@@ -12,15 +12,15 @@
 
 namespace rekindle::cli {
 
-// Asks the coordinator about each job of the file. Returns its jobs in order with every default filled in. In the file
-// it fills in the digests of weights. INVALID_ARGUMENT lists all problems by line. Other errors say that the
+// Asks the coordinator about each job of the file. Returns the jobs in order, with every default filled in. In `file`,
+// the digests of weights are filled in. INVALID_ARGUMENT lists all problems by line. Other errors say that the
 // coordinator could not be asked.
 absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* file);
 
-// Makes the checks that need no coordinator. INVALID_ARGUMENT lists all problems by line.
+// Makes the checks of a job file that need no coordinator. INVALID_ARGUMENT lists all problems by line.
 absl::Status ValidateOffline(const JobDocuments& file);
 
-// Returns whether the check is made without a coordinator.
+// Returns whether ValidateOffline makes this check.
 bool IsRunOffline(const coordinator::JobCheck& check);
 
 }  // namespace rekindle::cli

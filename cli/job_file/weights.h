@@ -10,16 +10,17 @@
 
 namespace rekindle::cli {
 
-// Stands for a weights_digest that is filled in before the job is submitted. It has the same length.
+// Stands for a weights_digest that is filled in before the job is submitted. It has the length of such a digest.
 inline constexpr char kDigestToCome[] = "--------------------------------";
 
-// Checks that the set of a resolved spec fits its model, and that it is the set of weights_digest if that is given.
-// INVALID_ARGUMENT lists the tensors that are missing, extra or of another shape, or says that it is another set. It
-// also returns errors of files. Each error begins with the field's name. Returns OK for a job without weights.
+// Checks that the set of weights of a resolved spec fits the model, and that its digest is weights_digest if that is
+// given. INVALID_ARGUMENT lists the tensors that are missing, extra or of another shape, or says that the spec means
+// another set. Errors of files are returned, too. Each error begins with the field's name. Returns OK for a job without
+// weights.
 absl::Status CheckWeights(const v1::JobSpec& resolved);
 
-// Checks the weights and fills in their digest. That reads the whole set, so it shows the progress. A job whose model
-// is wrong is left as it is, because the coordinator reports that.
+// Checks the weights of a job and fills in their digest. That reads the whole set of weights, so it shows the progress.
+// A job whose model is wrong is left as it is, because the coordinator reports what is wrong.
 absl::Status PrepareWeights(const Context& context, v1::Job* job);
 
 }  // namespace rekindle::cli

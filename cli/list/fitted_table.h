@@ -17,7 +17,7 @@ struct Column {
   size_t least = 0;
 };
 
-// Collects rows and prints them. It is thread-compatible.
+// Collects the rows of a table and prints them. It is thread-compatible.
 class FittedTable {
  public:
   explicit FittedTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -26,8 +26,8 @@ class FittedTable {
   // out.
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  // Returns lines of at most `width` columns, as far as the columns of rank 0 can be cut to that. With 0 nothing is
-  // cut, and only empty columns are left out.
+  // Returns the table in lines of at most `width` columns, as far as the columns of rank 0 can be cut to that. With 0
+  // nothing is cut, and only empty columns are left out.
   std::string Text(size_t width) const;
 
  private:
@@ -35,10 +35,11 @@ class FittedTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Returns the columns of the terminal that is stdout, else COLUMNS, else 80.
+// Returns the width in columns of the terminal that is stdout. If stdout is no terminal, returns the variable COLUMNS,
+// or 80 without it.
 size_t OutputColumns();
 
-// Returns a text of at most two units, like "45s", "12m", "3h20m" or "2d4h".
+// Returns a duration with at most two units, such as "45s", "12m", "3h20m" or "2d4h".
 std::string Span(double seconds);
 
 }  // namespace rekindle::cli

@@ -14,7 +14,7 @@
 namespace rekindle::cli {
 namespace {
 
-// Returns the columns in the order of the cells of RowOf.
+// Returns the columns of the table of jobs, in the order of the cells that RowOf makes.
 const std::vector<Column>& Columns() {
   static const auto* columns = new std::vector<Column>{
       {.head = "NAME", .least = 12},

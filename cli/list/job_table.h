@@ -11,10 +11,10 @@
 
 namespace rekindle::cli {
 
-// Returns the states for which a name of JobStateNames() stands.
+// Returns the states of jobs for which a name of JobStateNames() stands.
 std::vector<v1::JobState> StatesNamed(const std::string& name);
 
-// Returns "active" (not over) and "over", then the states, in lower case.
+// Returns the names that select jobs by state: "active" (not over) and "over", then the states, in lower case.
 std::vector<std::string> JobStateNames();
 
 // Returns the seconds until the job's last step is done, at the present speed. Returns nothing if the job does not run
@@ -24,14 +24,14 @@ std::optional<double> SecondsLeft(const v1::Job& job);
 // Returns the names of the orders in which jobs can be sorted.
 std::vector<std::string> JobOrders();
 
-// Holds what the table needs of a job. A job with its curves is a hundred times as large.
+// Holds what the table of jobs needs of one job, because a whole job with its loss curves is a hundred times as large.
 struct JobRow {
   std::vector<std::string> cells;
   std::string name;
   std::string state;
   std::string team;
   double submitted_at = 0;
-  double left = 0;  // Infinite if it is not known.
+  double left = 0;  // Infinite if the time left is not known.
   int priority = 0;
   double spent = 0;
 };

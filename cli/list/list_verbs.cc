@@ -1,4 +1,4 @@
-// Implements jobs and nodes.
+// Implements the verbs jobs and nodes.
 #include <algorithm>
 #include <iostream>
 #include <memory>

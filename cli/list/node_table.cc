@@ -8,13 +8,13 @@
 namespace rekindle::cli {
 namespace {
 
-// Returns a text like "us-east-2a/t/spot", with "(unpriced)" if the fleet file has no such pool.
+// Returns the pool of a node, such as "us-east-2a/t/spot", with "(unpriced)" if the fleet file has no such pool.
 std::string Pool(const v1::Node& node) {
   if (node.pool().empty()) return "";
   return absl::StrCat(Printable(node.pool()), node.capacity() == "unpriced" ? " (unpriced)" : "");
 }
 
-// Returns a text like "cuda sm_90" or "cpu". It is empty if the agent did not report it.
+// Returns the device of a node, such as "cuda sm_90" or "cpu". It is empty if the agent did not report the device.
 std::string DeviceText(const v1::Device& device) {
   if (device.compute_capability() <= 0) return Printable(device.kind());
   return absl::StrCat(Printable(device.kind()), " sm_", device.compute_capability());

@@ -1,4 +1,4 @@
-// Implements market, which sets how many nodes the spot market of a local pool allows to run.
+// Implements the verb market, which sets how many nodes the spot market of a local pool allows to run.
 #include <iostream>
 #include <memory>
 

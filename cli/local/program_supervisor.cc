@@ -17,7 +17,7 @@ constexpr double kFirstBackoff = 0.2;
 constexpr double kLongestBackoff = 10;
 // A program that has run for `kSteady` seconds is restarted with the first back-off again.
 constexpr double kSteady = 30;
-// The successor of a lost node starts after `kReplacementSeconds`.
+// The successor of a lost node starts after `kReplacementSeconds` seconds.
 constexpr double kReplacementSeconds = 1;
 constexpr double kDrainSeconds = 20;
 constexpr double kStopSeconds = 10;
@@ -34,7 +34,8 @@ absl::Status ProgramSupervisor::Start(const Program& program) {
 }
 
 absl::Status ProgramSupervisor::Launch(Running& running) {
-  // The program runs in a session of its own, because this process handles Ctrl-C and stops programs in order.
+  // The program runs in a session of its own, because `rekindle up` itself handles Ctrl-C and stops the programs in
+  // order.
   auto process = fleet::StartProgram(running.program.argv, running.program.log, SIGTERM);
   if (!process.ok()) return process.status();
   running.process = *std::move(process);

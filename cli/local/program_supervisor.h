@@ -16,25 +16,25 @@ namespace rekindle::cli {
 struct Program {
   std::string name;
   std::vector<std::string> argv;
-  // Output is appended to the file `log`.
+  // The output of the program is appended to the file `log`.
   std::string log;
-  // `group` is empty if the program is on its own.
+  // `group` is empty if the program belongs to no group.
   std::string group;
   // If an essential program dies without being asked to, its whole group is lost, as a machine would be.
   bool essential = false;
 };
 
-// Restarts programs. If the essential program of a group dies, the group is treated as a machine that vanished: the
-// rest of it is killed, its folder <root>/nodes/<group> is wiped, and all of it starts again. A group whose essential
-// program ends with exit code 0 was drained and is not restarted. Every other program is restarted as it is. The class
-// is thread-compatible. Children get SIGTERM when this process dies.
+// Restarts programs that die. If the essential program of a group dies, the group is treated as a machine that
+// vanished: the rest of it is killed, its folder <root>/nodes/<group> is wiped, and all of it starts again. A group
+// whose essential program ends with exit code 0 was drained and is not restarted. Every other program is restarted as
+// it is. The class is thread-compatible. The programs get SIGTERM when `rekindle up` dies.
 class ProgramSupervisor {
  public:
   explicit ProgramSupervisor(std::string root) : root_(std::move(root)) {}
 
   absl::Status Start(const Program& program);
-  // Restarts programs that die until SIGTERM or SIGINT arrives on `signal_fd`. Then it stops everything in order: first
-  // the nodes, which drain, and then the rest. A second signal kills them.
+  // Restarts programs that die until SIGTERM or SIGINT arrives on `signal_fd`. Then it stops all programs in order:
+  // first those of nodes, which drain, and then the rest. A second signal kills them.
   absl::Status RunUntilSignal(int signal_fd);
 
  private:

@@ -1,4 +1,4 @@
-// Implements up, which runs the whole of Rekindle on one machine.
+// Implements the verb up, which runs the whole of Rekindle on one machine.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -37,7 +37,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kStartSeconds = 10;
-// The address of the page contains a token.
+// The address of the web page contains a token, so it may be long.
 constexpr size_t kLongestAddress = 16 << 10;
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
@@ -45,7 +45,7 @@ struct Flags {
   int workers = 2;
   std::string dir;
   int port = 7070;
-  // `web` is a port, or "off". If it is empty, a free port is chosen.
+  // `web` is the port of the web page, or "off" for no page. If it is empty, a free port is chosen.
   std::string web;
   std::string fleet;
   std::vector<std::string> pools;
@@ -59,8 +59,8 @@ std::string DefaultDir() {
   return "rekindle-state";
 }
 
-// Returns that port of loopback if it is free, or any free one for 0. The port is chosen here rather than by the
-// coordinator, because a restarted coordinator must have the same port.
+// Returns the port `wanted` of loopback if it is free, or any free port if `wanted` is 0. `rekindle up` chooses the
+// coordinator's port, because a restarted coordinator must have the same port.
 int FreePort(int wanted = 0) {
   const common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
@@ -75,7 +75,7 @@ int FreePort(int wanted = 0) {
   return ntohs(address.sin_port);
 }
 
-// Chooses the page's port. Bookmarks and open tabs know the port of the last run, which `file` contains.
+// Chooses the port of the web page. Bookmarks and open tabs know the port of the last run, which `file` contains.
 int WebPort(const std::string& asked, const std::string& file) {
   int port = 0;
   if (absl::SimpleAtoi(asked, &port) && port != 0) return port;
@@ -88,8 +88,8 @@ int WebPort(const std::string& asked, const std::string& file) {
   return same != 0 ? same : FreePort();
 }
 
-// Waits for an address. The coordinator writes each of its addresses once it listens there. `log` is the file in which
-// it says why it does not.
+// Waits until the coordinator has written one of its addresses to `file`, which it does once it listens there. `log` is
+// the file in which the coordinator says why it does not listen.
 absl::StatusOr<std::string> AwaitAddress(const std::string& file, const std::string& log) {
   const double end = common::SteadySeconds() + kStartSeconds;
   while (common::SteadySeconds() < end) {
@@ -122,7 +122,7 @@ absl::Status StartNode(ProgramSupervisor& supervisor, const std::string& root, c
                            .essential = true});
 }
 
-// Ends the machines that a killed coordinator has left.
+// Kills the nodes of local pools that a coordinator has left running because it was killed itself.
 void EndMachines(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> nodes;
@@ -130,8 +130,8 @@ void EndMachines(const std::string& folder) {
   for (const std::string& node : nodes) fleet::KillNode(node);
 }
 
-// Removes files that would be taken for output of the coordinator that is about to start. It is refused if a
-// coordinator runs, started by hand or left by a killed `up`, because the files belong to it.
+// Removes files that would be taken for output of the coordinator that is about to start. It fails if a coordinator
+// runs, started by hand or left by a killed `rekindle up`, because the files belong to that coordinator.
 absl::Status RemoveLeftovers(const std::string& root) {
   const auto held = coordinator::DataFolder::Open(root + "/coordinator", {.holder = "a coordinator", .flag = "--dir"});
   if (!held.ok()) return held.status();
@@ -145,7 +145,8 @@ absl::Status RemoveLeftovers(const std::string& root) {
 
 std::string WithoutToken(const std::string& address) { return address.substr(0, address.find('#')); }
 
-// Hides the token unless stdout is a terminal. Anything else may be a log, which must not contain a token.
+// Returns the line with the address of the web page. It hides the token unless stdout is a terminal. Anything else may
+// be a log, which must not contain a token.
 std::string DescribePage(const std::string& address, const std::string& file) {
   if (address.empty()) return "";
   if (isatty(STDOUT_FILENO)) return absl::StrCat("\nsee it at:     ", address);
@@ -153,11 +154,11 @@ std::string DescribePage(const std::string& address, const std::string& file) {
                       ": it has the token)");
 }
 
-// Checks the length of the path. Nodes have sockets in their folders, and with a longer path they would end as soon as
-// they begin. Throws CLI::ValidationError (wrong use).
+// Checks the length of the path of the folder. Nodes have sockets in their folders, and with a longer path they would
+// end as soon as they begin. Throws CLI::ValidationError (wrong use).
 void CheckLength(const std::string& root, const Flags& flags) {
   std::error_code error;
-  // Nodes see the path without links.
+  // Links are resolved first, because nodes use the resolved path of their folder.
   const std::string resolved = std::filesystem::weakly_canonical(root, error);
   const std::string node = flags.workers > 0 ? "/nodes/n" + std::to_string(flags.workers) : "/coordinator/nodes/p-1";
   const size_t below = node.size() + common::kLongestNodeSocket.size();
@@ -168,7 +169,7 @@ void CheckLength(const std::string& root, const Flags& flags) {
                                           std::to_string(common::kLongestUnixPath - below) + ": use a shorter folder");
 }
 
-// Returns whether a command in another terminal finds this coordinator by itself.
+// Returns whether a command in another terminal needs no --endpoint to call the coordinator at `endpoint`.
 bool IsWhereCommandsLook(const std::string& endpoint) {
   const auto connection = ResolveConnection({});
   return connection.ok() && connection->endpoint == endpoint;
@@ -177,12 +178,12 @@ bool IsWhereCommandsLook(const std::string& endpoint) {
 absl::Status Up(Context& context, const Flags& flags) {
   auto signals = common::OpenSignalFd({SIGTERM, SIGINT});
   if (!signals.ok()) return signals.status();
-  // Every program that is started below inherits the mask.
+  // Only this user may read files that this process and the programs that it starts make. They inherit the mask.
   umask(0077);
   const std::string root = std::filesystem::absolute(flags.dir);
   CheckLength(root, flags);
-  // The lock is taken before anything in the folder is changed. The folder may belong to another `up`, which must not
-  // be disturbed.
+  // The lock on the folder is taken before anything in the folder is changed. The folder may belong to another
+  // `rekindle up`, which must not be disturbed.
   const auto held = coordinator::DataFolder::Open(root, {.holder = "another `rekindle up`", .flag = "--dir"});
   if (!held.ok()) return held.status();
   const std::string web_file = coordinator::web::WebFile(root + "/coordinator");

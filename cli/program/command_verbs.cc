@@ -13,7 +13,7 @@ struct Group {
   const char* name;
   std::array<const char*, 9> verbs;
 };
-// The groups are in the order in which `rekindle --help` shows them.
+// The groups of verbs are in the order in which `rekindle --help` shows them.
 constexpr Group kGroups[] = {
     {"Start", {"up", "submit", "validate", "simulate", "synthetic-trace"}},
     {"Jobs", {"jobs", "get", "watch", "events", "logs", "pause", "resume", "cancel", "rm"}},
@@ -54,7 +54,7 @@ void AddVerbs(CLI::App& app, Context& context, const std::string& version_line, 
       if (verb != nullptr) app.get_subcommand(verb)->group(group.name);
     }
   }
-  // The flags and the footer are added after the verbs, because verbs would inherit some of them.
+  // The flags and the footer of the command are added after the verbs, because verbs would inherit some of them.
   app.set_version_flag("--version", version_line, "Print version, commit and protocol, and exit");
   app.footer(
       "Exit codes: 0 ok, 1 failed, 2 wrong use, 3 coordinator unreachable. With -o json errors are JSON, too:\n"

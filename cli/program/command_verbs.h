@@ -1,4 +1,4 @@
-// Adds all verbs of the command.
+// Adds all verbs of the command `rekindle`.
 #ifndef REKINDLE_CLI_PROGRAM_COMMAND_VERBS_H_
 #define REKINDLE_CLI_PROGRAM_COMMAND_VERBS_H_
 
@@ -10,7 +10,7 @@
 
 namespace rekindle::cli {
 
-// Builds the command `rekindle` into `app`, which must be new. `context` must outlive it. `version_line` is the text
+// Builds the command `rekindle` into `app`, which must be new. `context` must outlive `app`. `version_line` is the text
 // that --version prints.
 void AddVerbs(CLI::App& app, Context& context, const std::string& version_line, const ManFacts& facts);
 

@@ -11,7 +11,8 @@
 
 namespace {
 
-// Returns the day of the commit. If it is not known, a manual page has the day on which it was made.
+// Returns the day of the commit that the program was built from. If it is not known, a manual page has the day on which
+// it was made.
 std::string Date() {
   if (rekindle::common::kCommitDate[0] != '\0') return rekindle::common::kCommitDate;
   const time_t now = time(nullptr);

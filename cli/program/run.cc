@@ -16,8 +16,8 @@
 namespace rekindle::cli {
 namespace {
 
-// Returns whether the words ask for JSON. Errors of parsing must be JSON too, and nothing has been parsed when they
-// occur.
+// Returns whether the words of the command line ask for JSON. Errors of parsing must be JSON too, and nothing has been
+// parsed when they occur.
 bool AsksForJson(const std::vector<std::string>& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "-ojson" || words[i] == "--output=json") return true;
@@ -37,7 +37,8 @@ int WrongUse(const CLI::App& app, const CLI::ParseError& error, const Context& c
   } else if (context.json()) {
     context.PrintError(kWrongUseCode, "a verb is missing; see " + help);
   } else {
-    // The help is not printed to stdout, because a script that has lost its verb must not take it for an answer.
+    // The help is not printed to stdout, because a script whose command line lacks the verb must not take the help for
+    // an answer.
     std::cerr << wrong.verb->help();
   }
   return kWrongUse;
@@ -48,13 +49,13 @@ int Parse(CLI::App& app, Context& context, int argc, const char* const* argv) {
     app.parse(argc, argv);
     return context.exit_code;
   } catch (const CLI::Success& asked) {
-    // The user asked for help or the version.
+    // The user asked for help or the version, which CLI11 reports as an exception.
     app.exit(asked);
     return kOk;
   } catch (const CLI::ParseError& error) {
     return WrongUse(app, error, context);
   } catch (const std::filesystem::filesystem_error& error) {
-    // Relative paths mean nothing in a folder that was removed meanwhile.
+    // Relative paths mean nothing in a current folder that was removed meanwhile.
     context.PrintError("FAILED_PRECONDITION",
                        std::string(error.what()) + ": is the current folder still there? Change to another");
     return kFailed;

@@ -22,13 +22,13 @@ namespace rekindle::cli {
 namespace {
 
 constexpr auto kCallDeadline = std::chrono::seconds(10);
-// The mark distinguishes an interruption from a call that failed with the same code.
+// The mark `kInterruptedMark` distinguishes an interruption from a call that failed with the same code.
 constexpr const char* kInterruptedMark = "rekindle.cli/interrupted";
 
-// The payload `kNoAnswer` marks the errors that TLS may explain.
+// The payload `kNoAnswer` marks the errors of calls that a fault with TLS may explain.
 constexpr char kNoAnswer[] = "rekindle/no-answer";
 
-// Says that there is no coordinator to call.
+// Is thrown if flags, environment variables and context name no coordinator that the command can call.
 class ConnectionError : public std::runtime_error {
  public:
   ConnectionError(const absl::Status& status, int code)
@@ -68,7 +68,7 @@ absl::Status Context::Check(const grpc::Status& status) const {
   }
   if (!absl::IsUnavailable(converted) && !absl::IsDeadlineExceeded(converted)) return converted;
   const std::string& endpoint = connection_.endpoint;
-  // The coordinator itself says "try again". It answers, but cannot serve the call now.
+  // A coordinator that says "try again" answers, but cannot serve the call now.
   if (absl::StrContains(converted.message(), "try again")) {
     return absl::UnavailableError("the coordinator at " + endpoint + ": " + std::string(converted.message()));
   }
@@ -99,7 +99,7 @@ void Context::OnRun(CLI::App* verb, Action action) {
 void Context::Fail(const absl::Status& status, int code) {
   std::string message(status.message());
   const auto no_answer = status.GetPayload(kNoAnswer);
-  // If the name is not known, a diagnosis would only look it up again.
+  // If the call failed because DNS does not know the host, a diagnosis of TLS would only ask DNS again.
   if (no_answer && !absl::StrContains(std::string(*no_answer), "DNS")) {
     const std::string why = DiagnoseTls(connection_);
     if (!why.empty()) message = why;
@@ -132,7 +132,7 @@ std::string ToJson(const google::protobuf::Message& message, bool indent) {
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
   std::string json;
-  // MessageToJsonString fails only for Any fields and invalid UTF-8, which these messages never contain.
+  // MessageToJsonString fails only for Any fields and invalid UTF-8, which Rekindle's messages never contain.
   (void)google::protobuf::util::MessageToJsonString(message, &json, options);
   return json;
 }

@@ -1,4 +1,5 @@
-// Provides what every verb shares: the coordinator, the output, and the exit code of an outcome.
+// Provides what every verb shares: the connection to the coordinator, the format of the output, and the exit code that
+// follows from an outcome.
 #ifndef REKINDLE_CLI_SHARED_CONTEXT_H_
 #define REKINDLE_CLI_SHARED_CONTEXT_H_
 
@@ -30,8 +31,9 @@ class Context {
 
   bool json() const { return output == "json"; }
   bool wide() const { return output == "wide"; }
-  // Returns the coordinator. UNAVAILABLE errors of calls name the endpoint and the fix (see Check). If flags, variables
-  // and context lead to no coordinator, it throws an exception that OnRun turns into the verb's outcome.
+  // Returns the coordinator's stub. UNAVAILABLE errors of its calls name the endpoint and the fix (see Check). If
+  // neither the flags, nor the environment variables, nor the current context name a coordinator, coordinator() throws
+  // an exception that OnRun turns into the verb's outcome.
   v1::Coordinator::StubInterface& coordinator();
   // Returns the address of the coordinator. It throws as coordinator() does.
   const std::string& endpoint() { return coordinator(), connection_.endpoint; }
@@ -49,7 +51,7 @@ class Context {
   void PrintError(const std::string& code, const std::string& message) const;
   static void SetDeadline(grpc::ClientContext& context);
 
-  // Makes `verb` run `action` when it was given. The outcome sets the exit code of the command.
+  // Makes `verb` run `action` when the command line has given the verb. The outcome sets the exit code of the command.
   using Action = std::function<absl::Status()>;
   void OnRun(CLI::App* verb, Action action);
   int exit_code = kOk;
@@ -62,15 +64,16 @@ class Context {
 };
 
 // Returns the status of a verb that Ctrl-C (SIGINT, or another signal that ends programs) has stopped in order. The
-// message says what continues without it. The command ends with kInterrupted.
+// message says what continues without the verb. The command ends with the exit code kInterrupted.
 absl::Status InterruptedError(const std::string& message);
 
-// Returns JSON with proto field names and all primitives. If `indent` is false, it is one line.
+// Returns the message as JSON with proto field names. Primitive fields are included even if they have their default
+// value. If `indent` is false, the JSON is one line.
 std::string ToJson(const google::protobuf::Message& message, bool indent = true);
-// Returns a random 128-bit hex id. With it a mutating call that is sent twice has one effect.
+// Returns a random 128-bit id of a request, in hex. With it, a mutating call that is sent twice has one effect.
 std::string NewRequestId();
 
-// Each of these functions adds its verbs to the command.
+// Each of the functions named Add...Verbs or Add...Verb adds its verbs to the command.
 void AddJobVerbs(CLI::App& app, Context& context);
 void AddCostVerbs(CLI::App& app, Context& context);
 void AddWatchVerb(CLI::App& app, Context& context);

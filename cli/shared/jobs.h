@@ -11,12 +11,13 @@
 
 namespace rekindle::cli {
 
-// A list is read in pages of `kPageSize` entries. The coordinator shortens a page that would be too long for a message.
+// A verb reads the list of jobs in pages of `kPageSize` jobs. The coordinator shortens a page that would be too long
+// for a message.
 inline constexpr int kPageSize = 1000;
 
 // Calls `take` for each job that the request asks for, in order of submission. It reads one page at a time.
 absl::Status ForEachJob(Context& context, v1::ListJobsRequest request, const std::function<void(v1::Job)>& take);
-// Returns all jobs, in brief.
+// Returns all jobs, in brief: without what ListJobsRequest.brief leaves out.
 absl::StatusOr<v1::ListJobsReply> ListAllJobs(Context& context);
 absl::StatusOr<v1::Job> FindJob(Context& context, const std::string& name_or_uid);
 

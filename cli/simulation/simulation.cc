@@ -20,8 +20,8 @@ absl::StatusOr<v1::Fleet> ReadFleet(const std::string& path) {
   return fleet::ParseFleet(*text, path);
 }
 
-// Reads FILE, or NAME=FILE for the only series of a file. If a file with '=' in its name exists, the argument is a
-// FILE.
+// Reads a trace file. The argument is FILE, or NAME=FILE to name the series of a file that has only one. If the whole
+// argument, with its '=', is the name of an existing file, it is a FILE.
 absl::StatusOr<fleet::Trace> ReadTrace(const std::string& argument, double step) {
   const size_t equals = argument.find('=');
   const bool named = equals != std::string::npos && !common::PosixFileSystem()->Stat(argument).ok();

@@ -1,4 +1,4 @@
-// Reads from files what the simulator plays. `simulate` and `submit --estimate` share it.
+// Reads fleet and traces for the simulator from files. `simulate` and `submit --estimate` share the code.
 #ifndef REKINDLE_CLI_SIMULATION_SIMULATION_H_
 #define REKINDLE_CLI_SIMULATION_SIMULATION_H_
 
@@ -20,18 +20,18 @@ struct SimulationFlags {
   double step = 0;
 };
 
-// Adds --fleet, --trace and --step. Returns --fleet.
+// Adds the flags --fleet, --trace and --step. Returns the flag --fleet.
 CLI::Option* AddSimulationFlags(CLI::App* verb, SimulationFlags* flags);
 
 struct Simulation {
-  // `fleet` is resolved.
+  // `fleet` is resolved, so every default is filled in.
   v1::Fleet fleet;
   fleet::FleetJob job;
   std::vector<fleet::Trace> traces;
   double node_watts = 0;
 };
 
-// Reads the simulation. Errors name file and field. `job_file` is the file from which `spec` was read.
+// Reads what the simulator needs. Errors name file and field. `job_file` is the file from which `spec` was read.
 absl::StatusOr<Simulation> ReadSimulation(const v1::JobSpec& spec, const std::string& job_file,
                                           const SimulationFlags& flags);
 

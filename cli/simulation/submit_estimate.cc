@@ -21,7 +21,8 @@ using scheduler::kNever;
 constexpr int kStarts = 12;
 constexpr int kSeeds = 8;
 
-// Returns a text like "52.10 (48.00 to 60.30) h". If all values are equal, it has only that one.
+// Returns the text of an estimated amount, with its median and its range: "52.10 (48.00 to 60.30) h". If all values are
+// equal, the text has one figure.
 std::string Words(const fleet::Spread& spread, int digits, const std::string& unit = "") {
   const std::string low = Fixed(spread.low, digits);
   const std::string high = Fixed(spread.high, digits);
@@ -48,7 +49,8 @@ std::string Kept(const EstimateReport& report, const fleet::Estimate& e) {
   return text;
 }
 
-// Returns a text like ", 69.8 % less than on demand". It compares the medians.
+// Returns a text like "; costs 69.8 % less than on_demand", which compares the median costs of the first and the last
+// policy. It is empty if the first policy costs nothing or is not cheaper.
 std::string Less(const std::vector<fleet::Estimate>& estimates) {
   const double first = estimates.front().cost.middle;
   const double last = estimates.back().cost.middle;

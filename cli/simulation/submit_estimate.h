@@ -23,20 +23,21 @@ struct EstimateFlags {
 
 void AddEstimateFlags(CLI::App* verb, EstimateFlags* flags);
 
-// Prints the estimate and returns whether to submit the job. With `flags.yes` the user is not asked. Without a terminal
-// the answer is no. Errors are those of files and of the coordinator, which checks the job first. FAILED_PRECONDITION
-// says that deadline or budget cannot be kept, and ABORTED that the user said no.
+// Prints the estimate of a job's cost and returns whether to submit the job. With `flags.yes` the user is not asked.
+// Without a terminal the user cannot be asked, and the job is not submitted. The coordinator validates the job first.
+// Errors are those of that call and of reading files. FAILED_PRECONDITION says that deadline or budget cannot be kept,
+// and ABORTED that the user said no.
 absl::StatusOr<bool> EstimateAndAsk(Context& context, const v1::Job& job, const std::string& job_file,
                                     const EstimateFlags& flags);
 
-// Sets how long a step takes if the spec does not say it. It takes the time of an earlier job, and scales it if the
-// number of nodes differs. Returns the note that says so, or an empty text if nothing was set.
+// Sets how long a step takes if the spec does not say so. The time is that of a step of an earlier job, scaled if the
+// number of nodes differs. Returns a note that says so, or an empty text if nothing was set.
 std::string UseMeasuredStep(const v1::Job& earlier, v1::JobSpec* spec);
 
-// Holds what is printed.
+// Holds what is printed of an estimate.
 struct EstimateReport {
   std::string job;
-  // `source` says where the capacity comes from.
+  // `source` says where the capacity of the zones comes from.
   std::string source;
   std::string currency;
   // `deadline` and `budget` have the meaning that they have in FleetJob.

@@ -35,7 +35,7 @@ TEST(Estimate, SaysMedianAndRange) {
   EXPECT_THAT(text, HasSubstr("50.50 (40.00 to 60.00)"));
   EXPECT_THAT(text, HasSubstr("22.0 (20.0 to 30.0) h"));
   EXPECT_THAT(text, HasSubstr("3 (0 to 7)"));
-  // If all values are equal, there is one figure.
+  // If all values of a cost are equal, the text has one figure instead of a range.
   EXPECT_THAT(text, HasSubstr(" 5.0  "));
   EXPECT_THAT(text, HasSubstr("left out: no on-demand pool"));
   EXPECT_THAT(
@@ -83,7 +83,7 @@ TEST(Estimate, AStepIsTakenFromAnEarlierJob) {
   earlier.mutable_status()->add_members();
   EXPECT_EQ(UseMeasuredStep(earlier, &spec), "a step takes 6.000 s on 1 node, as measured of job 0123");
   EXPECT_EQ(spec.estimate().step_seconds(), 1.5);
-  // The spec contains it.
+  // The spec contains the time of a step now.
   EXPECT_EQ(UseMeasuredStep(earlier, &spec), "");
 }
 

@@ -15,35 +15,38 @@
 
 namespace rekindle::cli {
 
-// Holds the positional arguments of a verb and the flags that may replace the first one.
+// Holds the positional arguments of a verb and the flags that may replace the first one, the job.
 struct PlaceFlags {
-  // `args` is JOB ARG..., or ARG... with --store.
+  // `args` is JOB ARG..., or ARG... if --store is given.
   std::vector<std::string> args;
   std::string store;
   std::string job_uid;
 };
-// Adds the arguments and flags. `usage` names the arguments, for example "JOB CHECKPOINT".
+// Adds the positional arguments and the flags to a verb. `usage` names the arguments, for example "JOB CHECKPOINT".
 std::shared_ptr<PlaceFlags> AddPlace(CLI::App* verb, const std::string& usage);
 
 struct Place {
-  // `job` is the name that the user has given.
+  // `job` is the name of the job as the user has given it.
   std::string job;
   std::string store;
   std::string uid;
-  // `args` does not include the job.
+  // `args` has the positional arguments without the job.
   std::vector<std::string> args;
-  // `retention` is that of the job's spec. With --store it removes nothing.
+  // `retention` has the rules of the job's spec on which checkpoints are kept. With --store it has no rules, so all
+  // checkpoints are kept.
   checkpoint::Retention retention;
 };
 // Throws CLI::ValidationError (wrong use) unless at least `least` and at most `most` arguments follow the job.
 absl::StatusOr<Place> PlaceOf(Context& context, const PlaceFlags& flags, size_t least, size_t most);
 
-// Opens a store with the grace that the service has.
+// Opens a store. A file that no manifest names is kept in it for as long as the checkpoint service keeps one.
 absl::StatusOr<checkpoint::Store> OpenStore(const std::string& uri);
-// Returns the newest checkpoint that is whole by the sizes of its files. Returns NOT_FOUND if there is none.
+// Returns the job's newest checkpoint whose files are all there with the right sizes. Returns NOT_FOUND if there is
+// none, and FAILED_PRECONDITION if a newer release has written a newer checkpoint.
 absl::StatusOr<std::string> NewestOf(checkpoint::Store& store, const Place& place);
 
-// Draws a bar on stderr during long work, if stderr is a terminal that can be drawn on. With -o json it draws nothing.
+// Draws a progress bar on stderr during long work, if stderr is a terminal that can be drawn on. With -o json it draws
+// nothing.
 class ProgressBar {
  public:
   ProgressBar(const Context& context, std::string label);

@@ -8,7 +8,7 @@
 
 namespace rekindle::cli {
 
-// Each of these functions adds its verb to the command.
+// The functions AddSubmitVerb and AddValidateVerb add their verb to the command.
 void AddSubmitVerb(CLI::App& app, Context& context);
 void AddValidateVerb(CLI::App& app, Context& context);
 

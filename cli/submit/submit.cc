@@ -15,7 +15,8 @@
 namespace rekindle::cli {
 namespace {
 
-// Returns a text like ", saved 120 steps, 31.5 s, 2.0M bytes". It is empty if nothing was saved.
+// Returns what a cost lever (docs/levers.md) has saved, such as ", saved 120 steps, 31.5 s, 2.0M bytes". It is empty if
+// nothing was saved.
 std::string Saved(const v1::LeverStatus& lever) {
   std::string saved;
   if (lever.steps_saved() > 0) saved += ", " + Fixed(lever.steps_saved(), 0) + " steps";
@@ -91,7 +92,7 @@ absl::Status FollowJob(Context& context, const v1::Job& submitted, bool wait) {
   v1::Job last;
   absl::Status status = WatchJob(context, submitted.uid(), &last);
   if (!status.ok()) return status;
-  // With JSON the last line has shown the job already.
+  // With -o json WatchJob has printed the final state of the job already.
   if (!context.json()) PrintJob(context, last);
   if (last.status().state() == v1::SUCCEEDED) return absl::OkStatus();
   return absl::AbortedError("job " + last.name() + " ended as " + StateName(last.status().state()) + ": " +

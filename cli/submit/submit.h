@@ -9,7 +9,8 @@
 
 namespace rekindle::cli {
 
-// Submits the job and returns it as the coordinator accepted it. Prints a warning if no state of the job is kept.
+// Submits the job and returns it as the coordinator accepted it. Prints a warning if nothing of the job will be kept
+// when it ends, because it saves no checkpoints in a store.
 absl::StatusOr<v1::Job> SendJob(Context& context, const v1::Job& job);
 
 // Prints a submitted job. With `wait` it shows progress until the job has ended. It is an error if the job does not

@@ -26,7 +26,7 @@ std::vector<std::string> Names(const JobDocuments& file, size_t from, size_t to)
   return names;
 }
 
-// Describes what was submitted when a call failed in the middle of a file.
+// Describes which jobs of a file were submitted when a call failed in the middle of the file.
 absl::Status SubmittedInPart(const JobDocuments& file, size_t failed, const absl::Status& why) {
   const std::string& name = file.documents[failed].job.name();
   std::string text = absl::StrCat("submitted: ", failed == 0 ? "none" : absl::StrJoin(Names(file, 0, failed), ", "));
@@ -45,7 +45,7 @@ absl::Status WithLines(const JobDocuments& file, const JobDocument& document, co
   return problems.ToStatus();
 }
 
-// Submits all jobs of the file. The caller has checked all of them before. With JSON the output is one document.
+// Submits all jobs of the file. The caller has validated all of them before. With JSON the output is one document.
 absl::Status SubmitAll(Context& context, const JobDocuments& file) {
   JsonList list(std::cout, "jobs");
   for (size_t i = 0; i < file.documents.size(); ++i) {

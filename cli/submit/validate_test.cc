@@ -1,4 +1,4 @@
-// Runs the verbs against a coordinator with prepared answers, and without one.
+// Runs the verbs submit and validate against a coordinator with prepared answers, and without one.
 #include "cli/job_file/validate.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ class Answers final : public v1::Coordinator::Service {
     return grpc::Status::OK;
   }
 
-  // `refuses_to_validate` and `refuses_to_submit` are keyed by the name of the job.
+  // The keys of `refuses_to_validate` and `refuses_to_submit` are names of jobs.
   std::map<std::string, grpc::Status> refuses_to_validate, refuses_to_submit;
   std::vector<v1::Job> validated;
   std::vector<std::string> submitted;
@@ -43,7 +43,7 @@ class Answers final : public v1::Coordinator::Service {
 
 class VerbsTest : public JobDocumentsFixture {
  protected:
-  // Runs the command and returns its exit code. The output is in out_ and err_.
+  // Runs the command and returns its exit code. The output is in `out_` and `err_`.
   int Run(std::vector<std::string> args) {
     if (server_ == nullptr && with_coordinator_) {
       grpc::ServerBuilder builder;

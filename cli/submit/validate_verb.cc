@@ -52,7 +52,7 @@ void PrintOffline(const std::vector<JobDocuments>& files) {
   std::cout << "not checked without a coordinator: " << absl::StrJoin(unchecked, ", ") << "\n";
 }
 
-// Checks one file. If there was a coordinator, its jobs with every default are added to `checked`.
+// Checks one job file. If a coordinator was asked, the file's jobs with every default are added to `checked`.
 absl::Status ValidateFile(Context& context, bool offline, JobDocuments* file, std::vector<v1::Job>* checked) {
   if (offline) return ValidateOffline(*file);
   absl::StatusOr<std::vector<v1::Job>> jobs = Validate(context, file);
@@ -61,7 +61,7 @@ absl::Status ValidateFile(Context& context, bool offline, JobDocuments* file, st
   return absl::OkStatus();
 }
 
-// Prints the jobs. For programs, several jobs are one document.
+// Prints the validated jobs. With -o json several jobs are one JSON document, so that a program can parse the output.
 void PrintChecked(bool json, const std::vector<v1::Job>& jobs) {
   if (!json || jobs.size() == 1) {
     for (const v1::Job& job : jobs) std::cout << ToJson(job) << "\n";
@@ -81,7 +81,7 @@ absl::Status Run(Context& context, const Flags& flags) {
   for (const std::string& path : flags.files) {
     absl::StatusOr<JobDocuments> file = ReadJobDocuments(path, overrides);
     absl::Status status = file.ok() ? ValidateFile(context, flags.offline, &*file, &checked) : file.status();
-    // If the coordinator cannot be asked, the other files would fail in the same way.
+    // If the coordinator cannot be asked about one file, the other files would fail in the same way.
     if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return status;
     if (!status.ok()) wrong.push_back(std::move(status));
     if (file.ok()) files.push_back(*std::move(file));

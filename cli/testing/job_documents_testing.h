@@ -13,14 +13,14 @@
 
 namespace rekindle::cli {
 
-// Makes a folder of files.
+// Makes a folder of job files for a test.
 class JobDocumentsFixture : public testing::Test {
  protected:
   std::string Write(const std::string& text, const std::string& name = "job.yaml") {
     std::ofstream(folder_ + "/" + name) << text;
     return folder_ + "/" + name;
   }
-  // Returns a job of three lines, which begins with "name".
+  // Returns the text of a job file of three lines, which begins with "name".
   static std::string Good(const std::string& name) {
     return "name: " + name + "\nspec: {data: {text: /a.txt}, training: {\n  steps: 5}}\n";
   }

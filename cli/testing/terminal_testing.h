@@ -10,7 +10,7 @@
 
 namespace rekindle::cli {
 
-// This terminal does not control the test's process.
+// TestTerminal is not the controlling terminal of the test's process.
 class TestTerminal {
  public:
   TestTerminal() : master_(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
@@ -32,7 +32,7 @@ class TestTerminal {
   common::UniqueFd end_;
 };
 
-// Sets TERM and LANG, and unsets LC_ALL and LC_CTYPE. Null unsets a variable.
+// Sets the variables TERM and LANG, and unsets LC_ALL and LC_CTYPE. Null unsets TERM or LANG.
 inline void SetTerminalEnvironment(const char* term, const char* lang) {
   unsetenv("LC_ALL");
   unsetenv("LC_CTYPE");

@@ -1,4 +1,4 @@
-// Builds the whole command for tests, as main.cc does.
+// Builds the whole command `rekindle` for tests, as main.cc does.
 #ifndef REKINDLE_CLI_TESTING_TESTING_COMMAND_H_
 #define REKINDLE_CLI_TESTING_TESTING_COMMAND_H_
 

@@ -1,4 +1,4 @@
-// Describes what is kept at the end of a job.
+// Describes the save of a job's final state.
 #ifndef REKINDLE_CLI_TEXT_FINAL_SAVE_H_
 #define REKINDLE_CLI_TEXT_FINAL_SAVE_H_
 
@@ -8,8 +8,8 @@
 
 namespace rekindle::cli {
 
-// Returns lines for `get`: since when the final state waits to be saved, what that costs, and why. REQUIRES: the final
-// state waits to be saved.
+// Returns lines that `rekindle get` prints: since when the final state waits to be saved, what that costs, and why.
+// REQUIRES: the final state waits to be saved.
 std::string DescribeFinalSave(const v1::JobStatus& status);
 
 // Warns on stderr if a submitted job takes no checkpoints.

@@ -1,4 +1,4 @@
-// Names what a job is in, and what it counts.
+// Names the state of a job, and the unit in which its data are counted: tokens or samples.
 #ifndef REKINDLE_CLI_TEXT_JOB_TEXT_H_
 #define REKINDLE_CLI_TEXT_JOB_TEXT_H_
 
@@ -8,9 +8,9 @@
 
 namespace rekindle::cli {
 
-// Returns the name of the state, such as "RUNNING".
+// Returns the name of the state of a job, such as "RUNNING".
 std::string StateName(v1::JobState state);
-// Returns whether the state is final.
+// Returns whether the state of a job is final.
 bool Ended(v1::JobState state);
 // Returns what the job's data and speed are counted in: "token" or "sample".
 std::string UnitOf(const v1::JobSpec& spec);

@@ -1,4 +1,5 @@
-// Prints a JSON document {"NAME": [...]} as it grows. If printing fails while it is small, nothing is printed.
+// Prints a JSON document {"NAME": [...]} as it grows. If the caller gives up while the document is small, nothing is
+// printed.
 #ifndef REKINDLE_CLI_TEXT_JSON_LIST_H_
 #define REKINDLE_CLI_TEXT_JSON_LIST_H_
 
@@ -7,9 +8,9 @@
 
 namespace rekindle::cli {
 
-// Collects the values of a list. It is thread-compatible. Nothing is written before Finish until `limit` bytes are
-// there. So a caller that gives up before has left nothing on `out`. Larger documents are written as they grow, so that
-// their size costs no memory.
+// Collects the values of a list. It is thread-compatible. Before Finish is called, nothing is written until there are
+// `limit` bytes. So a caller that gives up before that has left nothing on `out`. Larger documents are written as they
+// grow, so that their size costs no memory.
 class JsonList {
  public:
   static constexpr size_t kLimit = 16 << 20;
@@ -17,7 +18,7 @@ class JsonList {
   JsonList(std::ostream& out, const std::string& name, size_t limit = kLimit)
       : out_(out), limit_(limit), text_("{\"" + name + "\": [") {}
 
-  // Adds `json`, which must be a whole value.
+  // Adds `json` to the list. It must be a whole JSON value.
   void Add(const std::string& json) {
     text_ += (empty_ ? "\n" : ",\n") + json;
     empty_ = false;

@@ -7,10 +7,10 @@
 namespace rekindle::cli {
 namespace {
 
-// Returns "n2/0" for "n2/0/1a2b3c4d".
+// Returns the place of a trainer: "n2/0" for "n2/0/1a2b3c4d".
 std::string Place(const std::string& trainer) { return trainer.substr(0, trainer.rfind('/')); }
 
-// Returns the time without the date if it is of today.
+// Returns the local time, without the date if the date is today's.
 std::string Time(double at, double now) {
   constexpr size_t kDate = sizeof("2026-01-31 ") - 1;
   const std::string time = LocalTime(at);

@@ -8,7 +8,8 @@
 
 namespace rekindle::cli {
 
-// Returns "n1/0/1a2b3c4d: text", or "... " and what is missing if lines are missing. `now` is in Unix seconds.
+// Returns a line of a log as "n1/0/1a2b3c4d: text". If lines are missing, returns "... " and what is missing. `now` is
+// in Unix seconds.
 std::string LogText(const v1::LogLine& line, double now);
 
 }  // namespace rekindle::cli

@@ -17,7 +17,7 @@ std::string Formatted(double unix_seconds, const char* format) {
   return buffer;
 }
 
-// Returns a text like "3m 12s".
+// Returns a duration such as "3m 12s".
 std::string TwoUnits(int64_t whole, const char* big, int64_t rest, const char* small) {
   char buffer[64];
   std::snprintf(buffer, sizeof(buffer), "%lld%s %02lld%s", static_cast<long long>(whole), big,
@@ -45,7 +45,7 @@ std::string LocalTime(double unix_seconds) { return Formatted(unix_seconds, "%Y-
 std::string TimeOfDay(double unix_seconds) { return Formatted(unix_seconds, "%H:%M:%S"); }
 
 std::string DurationText(double seconds) {
-  // Durations are cut at about thirty years. NaN is shown as no time at all.
+  // Durations longer than about thirty years are shown as if they were that long, and NaN is shown as "0s".
   constexpr double kMost = 1e9;
   const auto whole = static_cast<int64_t>(seconds > 0 ? std::min(seconds, kMost) : 0);
   if (whole < 60) return std::to_string(whole) + "s";

@@ -6,15 +6,15 @@
 
 namespace rekindle::cli {
 
-// Returns "12.3k" for 12345.
+// Returns a short form of the number: "12.3k" for 12345.
 std::string Short(double value);
 // Formats `value` with "%.{digits}f".
 std::string Fixed(double value, int digits);
-// Returns a text like "2026-01-31 12:00:00" in local time.
+// Returns a Unix time as a text like "2026-01-31 12:00:00" in local time.
 std::string LocalTime(double unix_seconds);
-// Returns a text like "12:00:00" in local time.
+// Returns a Unix time as a text like "12:00:00" in local time.
 std::string TimeOfDay(double unix_seconds);
-// Returns a text like "45s", "3m 12s", "1h 02m" or "2d 03h".
+// Returns a duration such as "45s", "3m 12s", "1h 02m" or "2d 03h".
 std::string DurationText(double seconds);
 
 }  // namespace rekindle::cli

@@ -6,11 +6,11 @@
 
 namespace rekindle::cli {
 
-// Makes foreign text safe to print. It must not control the terminal or show another text than it contains. So control
-// characters (C0 except the tab, DEL, C1), characters that change the direction of writing or begin a line, and bytes
-// that are not UTF-8 become '?'.
+// Makes foreign text safe to print. Such text must not control the terminal or show another text than it contains. So
+// control characters (C0 except the tab, DEL, C1), characters that change the direction of writing or begin a line, and
+// bytes that are not UTF-8 become '?'.
 std::string Printable(const std::string& text);
-// Does the same as Printable, but keeps line feeds.
+// Makes foreign text safe to print as Printable does, but keeps line feeds.
 std::string PrintableLines(const std::string& text);
 
 }  // namespace rekindle::cli

@@ -17,7 +17,7 @@ TEST(SafeTextTest, OfC1NothingIsLeft) {
                       "31m"),
             "?31m");
   for (int c = 0x80; c < 0xA0; ++c) {
-    // The character is tested as UTF-8 and as one byte.
+    // Each control character is tested as UTF-8 and as one byte.
     EXPECT_EQ(Printable(std::string("\xc2") + static_cast<char>(c)), "?") << c;
     EXPECT_EQ(Printable(std::string(1, static_cast<char>(c))), "?") << c;
   }

@@ -19,7 +19,7 @@ bool IsAscii(std::string_view text) {
 
 int ColumnsOfPoint(char32_t point) {
   if (point < 0x80) return 1;
-  // wcwidth() knows only ASCII in the C locale, in which this program runs everywhere.
+  // wcwidth() knows only ASCII in the C locale, in which `rekindle` runs everywhere.
   static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (utf8 == nullptr) return 2;
   const locale_t before = uselocale(utf8);
@@ -33,7 +33,7 @@ struct Beginning {
   int columns = 0;
 };
 
-// Returns the longest beginning of `text` that takes at most `columns`.
+// Returns the longest beginning of `text` that takes at most `columns` columns.
 Beginning LongestWithin(std::string_view text, int columns) {
   Beginning taken;
   std::string_view rest = text;

@@ -1,4 +1,4 @@
-// Implements backup and restore.
+// Implements the verbs backup and restore.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -69,11 +69,13 @@ absl::StatusOr<coordinator::BackupHeader> Receive(Context& context, double withi
   return reader.Finish();
 }
 
-// Gives the file its name. Without `force` it does not replace a file, not even one that was created meanwhile.
+// Gives the unfinished file its final name. Without `force` it does not replace a file, not even one that was created
+// meanwhile.
 absl::Status Place(const std::string& unfinished, const std::string& path, bool force) {
   if (force) return common::PosixFileSystem()->Rename(unfinished, path);
   if (renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return absl::OkStatus();
-  // Not every file system can do that. Creating a link does not replace a file either.
+  // Not every file system can rename a file without replacing another one. Creating a link does not replace a file
+  // either.
   if (errno == EINVAL && link(unfinished.c_str(), path.c_str()) == 0) {
     return common::PosixFileSystem()->Remove(unfinished);
   }

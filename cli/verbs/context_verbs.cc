@@ -1,4 +1,4 @@
-// Implements context ls, use, set and rm.
+// Implements the verbs context ls, use, set and rm.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -95,7 +95,7 @@ absl::Status Remove(const Context& context, const std::string& name) {
   return absl::OkStatus();
 }
 
-// Holds the flags of `set`. What is not given stays as it is.
+// Holds the flags of `context set`. What is not given stays as it is.
 using Change = std::optional<std::string>;
 struct Changes {
   std::string name;
@@ -103,7 +103,7 @@ struct Changes {
   Change tls_ca, tls_cert, tls_key, token_file;
 };
 
-// Changes a path. An empty value removes the file.
+// Changes the path of a file in a context. An empty value removes the file from the context.
 void ChangePath(const Change& given, std::string* path) {
   if (given) *path = given->empty() ? "" : std::filesystem::absolute(*given).lexically_normal().string();
 }

@@ -1,4 +1,4 @@
-// Implements cost and savings, which print what jobs have cost and what they have saved (docs/costs.md).
+// Implements the verbs cost and savings, which print what jobs have cost and what they have saved (docs/costs.md).
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -46,7 +46,8 @@ void PrintPools(const v1::Cost& cost) {
   if (rows.size() > 1) std::cout << Table(rows);
 }
 
-// Prints the machines that never registered. They are beside the amounts and not in them, because no node was held.
+// Prints the machines that were ordered for a job and never registered as nodes. The job's amounts do not include their
+// cost, because the job held no node.
 void PrintNeverRegistered(const v1::Cost& cost) {
   if (cost.never_registered().machines() <= 0) return;
   std::cout << "  never registered  " << DescribeNeverRegistered(cost.never_registered(), cost.currency())

@@ -1,5 +1,5 @@
-// Implements get, cancel, adopt, resume and rm. The verb jobs is in list/, submit and validate are in submit/, and
-// pause is in pause_verb.cc.
+// Implements the verbs get, cancel, adopt, resume and rm. The verb jobs is in list/, submit and validate are in
+// submit/, and pause is in pause_verb.cc.
 #include <iostream>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Implements nodes gone, drain and undrain.
+// Implements the verbs nodes gone, drain and undrain.
 #include <iostream>
 #include <memory>
 

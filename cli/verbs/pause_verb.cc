@@ -1,4 +1,4 @@
-// Implements pause.
+// Implements the verb pause.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace rekindle::cli {
 namespace {
 
-// The verb waits for `kRetry` between attempts while the coordinator is away.
+// While the coordinator is away, the verb pauses for `kRetry` between attempts.
 constexpr auto kRetry = std::chrono::milliseconds(200);
 
 struct PauseFlags {
@@ -42,7 +42,7 @@ std::string Stopped(const v1::Job& job) {
   return absl::StrCat(text, "\n`rekindle resume ", job.name(), "` lets it go on\n");
 }
 
-// Describes the coordinator's answer: the job runs until the end of its step.
+// Describes the coordinator's answer to a pause: the job runs until the end of its step.
 std::string Taken(const v1::Job& job) {
   if (job.status().state() == v1::PAUSED) return Stopped(job);
   const bool saves = !job.status().resolved_spec().checkpoint().store().empty();
@@ -51,7 +51,8 @@ std::string Taken(const v1::Job& job) {
                       " --wait` waits for that\n");
 }
 
-// Shows one line that is drawn again on a terminal. Elsewhere it prints only the first one.
+// Shows the progress of a pause on one line, which is drawn again on a terminal. Elsewhere it prints only the first
+// line.
 class Progress {
  public:
   explicit Progress(const Context& context) : silent_(context.json()), terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -84,7 +85,7 @@ bool GoesNoFurther(const v1::Job& job) {
   return HasStopped(job) || Ended(job.status().state()) || job.status().state() == v1::FINISHING;
 }
 
-// Waits until the job stops, also over restarts of the coordinator, which keeps the request.
+// Waits until the job stops, also over restarts of the coordinator, which keeps the request to pause.
 absl::Status AwaitStop(Context& context, const PauseFlags& flags, v1::Job* job) {
   Progress progress(context);
   const double begin = common::SteadySeconds();
@@ -98,7 +99,8 @@ absl::Status AwaitStop(Context& context, const PauseFlags& flags, v1::Job* job) 
                                              " s (", Step(*job), "); the pause stands, and it stops when it can"));
     }
     grpc::ClientContext call;
-    // One call lasts an hour at most, even without a limit, because the clock cannot represent an infinite deadline.
+    // One call of WatchJob lasts an hour at most, even without a limit, because the clock cannot represent an infinite
+    // deadline.
     call.set_deadline(std::chrono::system_clock::now() +
                       std::chrono::milliseconds(static_cast<int64_t>(1e3 * std::min(end - now, 3600.0))));
     const auto stream = context.coordinator().WatchJob(&call, request);

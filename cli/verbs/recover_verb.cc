@@ -1,4 +1,4 @@
-// Implements recover.
+// Implements the verb recover.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 struct RecoverFlags {
   std::vector<std::string> stores;
-  // If `data` is empty, only the table is printed.
+  // If `data` is empty, only the table of the jobs that were found is printed.
   std::string data;
   std::vector<std::string> run;
   coordinator::RecoverOptions options;

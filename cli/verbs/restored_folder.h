@@ -1,4 +1,4 @@
-// Says what is left to do with a coordinator's data folder that was created again.
+// Tells the user how to start a coordinator on a data folder that `restore` or `recover` has just written.
 #ifndef REKINDLE_CLI_VERBS_RESTORED_FOLDER_H_
 #define REKINDLE_CLI_VERBS_RESTORED_FOLDER_H_
 
@@ -6,7 +6,7 @@
 
 namespace rekindle::cli {
 
-// Returns the lines to print after `data` was written.
+// Returns lines for the user: how to start a coordinator on the folder `data`, which was just written.
 inline std::string HowToStartOn(const std::string& data) {
   return "next: give the folder to the coordinator's user (chown -R), and start the coordinator on it, with the flags "
          "and at the address that it had:\n  rekindle-coordinator --data " +

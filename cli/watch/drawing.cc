@@ -25,8 +25,8 @@ void Drawing::Draw(const std::vector<std::string>& lines, TerminalSize size) {
   drawn_rows_ = static_cast<int>(lines.size());
   drawn_columns_ = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
-    // A line is cleared before it is written. After a line that fills the terminal, clearing would remove its last
-    // character.
+    // A line of the terminal is cleared before it is written. After writing a line that fills the terminal, clearing
+    // would remove its last character.
     frame += (i > 0 ? "\r\n" : "") + std::string(kClearLine) + lines[i];
     drawn_columns_ = std::max(drawn_columns_, ColumnsOf(lines[i]));
   }

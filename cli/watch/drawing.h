@@ -1,4 +1,4 @@
-// Draws lines over the earlier ones, so that the screen keeps its height.
+// Draws lines in place of those that were drawn before, so that a live view does not scroll the terminal.
 #ifndef REKINDLE_CLI_WATCH_DRAWING_H_
 #define REKINDLE_CLI_WATCH_DRAWING_H_
 
@@ -10,21 +10,21 @@
 
 namespace rekindle::cli {
 
-// Draws on one terminal. It is thread-compatible.
+// Draws lines on one terminal. It is thread-compatible.
 class Drawing {
  public:
   // `out` is a terminal that understands the control sequences of ECMA-48. The caller owns it.
   explicit Drawing(std::ostream& out) : out_(out) {}
 
-  // Draws the lines. If the terminal has shrunk and the earlier lines do not fit, it has broken them, so the screen is
-  // cleared. REQUIRES: no line is wider than the terminal, and there are no more lines than it has rows.
+  // Draws the lines. If the terminal has shrunk so that the earlier lines do not fit, it has wrapped them, and the
+  // screen is cleared. REQUIRES: no line is wider than the terminal, and there are no more lines than it has rows.
   void Draw(const std::vector<std::string>& lines, TerminalSize size);
   // Leaves the drawn lines on the screen. The next drawing begins below them.
   void Leave();
 
  private:
   std::ostream& out_;
-  // If `drawn_rows_` is 0, there is nothing to draw over.
+  // If `drawn_rows_` is 0, there are no earlier lines to draw over.
   int drawn_rows_ = 0;
   int drawn_columns_ = 0;
 };

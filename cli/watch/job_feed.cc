@@ -14,12 +14,13 @@ bool IsOver(const v1::Job& job) {
   return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
-// Returns whether there was no answer, rather than a bad one.
+// Returns whether the coordinator gave no answer, rather than a bad one.
 bool IsSilence(const absl::Status& status) { return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status); }
 
 }  // namespace
 
-// The end of the feed cancels this call, even if it begins after the end.
+// A `Call` is one call of the feed to the coordinator. The end of the feed cancels the call, even if the call begins
+// only after the end.
 class JobFeed::Call {
  public:
   explicit Call(JobFeed* feed) : feed_(feed) {
@@ -94,7 +95,7 @@ bool JobFeed::ListenOnce() {
   }
   const grpc::Status finished = stream->Finish();
   const absl::Status status = check_(finished);
-  // A coordinator that stops ends its streams in order.
+  // A coordinator that shuts down ends its streams with OK, so OK does not mean that the job has ended.
   if (status.ok() || IsSilence(status)) {
     GiveUpAfter(0, status);
   } else {

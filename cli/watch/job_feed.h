@@ -15,37 +15,38 @@
 
 namespace rekindle::cli {
 
-// Follows one job. A stream is silent while a job does not change. It is also silent if its coordinator was stopped or
-// its machine was cut off. So after a short silence the feed asks the coordinator for the job, with a deadline. It is
-// thread-safe.
+// Follows one job. A stream of the job's states is silent while the job does not change. It is also silent if the
+// coordinator was stopped or its machine was cut off. So after a short silence the feed asks the coordinator for the
+// job, with a deadline. The feed is thread-safe.
 class JobFeed {
  public:
-  // Holds times in seconds.
+  // Holds the times of the feed, in seconds.
   struct Times {
-    // After `quiet` of silence the coordinator is asked, and again after each answer or failure.
+    // After `quiet` seconds of silence the feed asks the coordinator, and again after each answer or failure.
     double quiet = 0.5;
-    // The coordinator has `answer` to answer.
+    // The coordinator has `answer` seconds to answer the feed's question.
     double answer = 1.5;
-    // After `away` of silence the coordinator counts as away.
+    // After `away` seconds of silence the coordinator counts as away.
     double away = 2.5;
-    // A coordinator that neither answers nor refuses is waited for `first` until its first answer.
+    // The feed waits `first` seconds for the first answer of a coordinator that neither answers nor refuses.
     double first = 10;
-    // A coordinator that has answered before is waited for `patience`.
+    // The feed waits `patience` seconds for a coordinator that has answered before.
     double patience = 600;
-    // Between two attempts to open the stream `retry` passes.
+    // Between two attempts to open the stream `retry` seconds pass.
     double retry = 0.2;
   };
   struct News {
-    // `job` is the next state. No state comes twice, and none is left out.
+    // `job` is the next state of the job. No state comes twice, and none is left out.
     std::optional<v1::Job> job;
-    // If `end` is set, nothing more comes. It is OK after the state in which the job has ended.
+    // If `end` is set, no more states come. It is OK after the state in which the job has ended.
     std::optional<absl::Status> end;
     // `away_since` is the time at which the coordinator was heard last, in Unix seconds.
     std::optional<double> away_since;
   };
 
-  // `job` is a name or uid. A later job of the same name is another job. The caller owns `stub`, which must outlive the
-  // feed. `check` converts the error of a call. `wake` is called when there is news. Threads of the feed call both.
+  // `job` is the name or uid of a job. A later job of the same name is another job. The caller owns `stub`, which must
+  // outlive the feed. `check` converts the error of a call. `wake` is called when there is news. Threads of the feed
+  // call both functions.
   JobFeed(v1::Coordinator::StubInterface* stub, std::string job, std::function<absl::Status(const grpc::Status&)> check,
           std::function<void()> wake, const Times& times);
   JobFeed(v1::Coordinator::StubInterface* stub, std::string job, std::function<absl::Status(const grpc::Status&)> check,
@@ -64,18 +65,18 @@ class JobFeed {
 
   void Listen();
   void AskWhenQuiet();
-  // Reads one stream to its end. Returns true if the job has ended or the feed is stopped.
+  // Reads one stream of the job's states to its end. Returns true if the job has ended or the feed is stopped.
   bool ListenOnce();
-  // Returns whether the state differs from the last one. A stream begins with the current state, which the stream
-  // before it may have sent already.
+  // Returns whether the state of the job differs from the last one. A stream begins with the current state, which the
+  // stream before it may have sent already.
   bool IsNew(const v1::Job& job);
   bool Hand(v1::Job job);
   void Heard();
-  // Ends the feed with `status` if nothing was heard for too long.
+  // Ends the feed with `status` if nothing was heard of the coordinator for too long.
   void GiveUpAfter(double seconds_before_first_word, const absl::Status& status);
   void End(const absl::Status& status);
   std::string Wanted();
-  // Waits. Returns false if the feed is stopped.
+  // Waits for `seconds` seconds. Returns false if the feed is stopped.
   bool Pause(double seconds);
 
   v1::Coordinator::StubInterface* const stub_;
@@ -83,7 +84,7 @@ class JobFeed {
   const std::function<void()> wake_;
   const Times times_;
 
-  // Only the thread that listens uses `newest_`.
+  // Only the thread that reads the stream uses `newest_`.
   std::string newest_;
 
   common::Mutex mutex_;

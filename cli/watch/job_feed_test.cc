@@ -30,7 +30,7 @@ v1::Job JobAt(int step, v1::JobState state = v1::RUNNING) {
   return job;
 }
 
-// This coordinator has one job. It can be stopped as SIGSTOP does it: calls stay open, and nothing is sent.
+// FakeCoordinator has one job. It can be stopped as SIGSTOP stops a process: calls stay open, and nothing is sent.
 class FakeCoordinator final : public v1::Coordinator::Service {
  public:
   void Set(const v1::Job& job) {
@@ -74,7 +74,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
         seen = version_;
         writer->Write(*job_);
       }
-      // Nothing wakes the thread if a call was cancelled, so it polls.
+      // If the client has cancelled the call, nothing wakes the thread that serves it, so this thread polls.
       changed_.WaitFor(lock, kPoll, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
         return ended_streams_ != ended || (!frozen_ && seen != version_);
       });
@@ -133,7 +133,7 @@ class JobFeedTest : public testing::Test {
         times);
   }
 
-  // Takes news until `enough` accepts the newest. The steps that came are in steps_.
+  // Takes news from the feed until `enough` accepts the newest. The steps of the jobs that came are in `steps_`.
   template <typename Enough>
   JobFeed::News Await(const Enough& enough) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -146,7 +146,7 @@ class JobFeedTest : public testing::Test {
         return news;
       }
       common::MutexLock lock(mutex_);
-      // Time passes without a wake-up.
+      // Time passes without a call of `wake`, so the test polls, too.
       changed_.WaitFor(lock, kPoll, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return woken_; });
       woken_ = false;
     }
@@ -211,7 +211,7 @@ TEST_F(JobFeedTest, ACoordinatorThatSaysNothingIsAwayUntilItAnswers) {
   const JobFeed::News away = Await([](const JobFeed::News& news) { return news.away_since.has_value(); });
   EXPECT_GE(away.away_since.value_or(0), before);
   EXPECT_LE(away.away_since.value_or(0), common::WallSeconds() - kQuick.away + 0.1);
-  // The job has not changed, but an answer is enough.
+  // The job has not changed, but an answer ends the silence.
   coordinator_.Freeze(false);
   Await([](const JobFeed::News& news) { return !news.away_since; });
   EXPECT_THAT(steps_, ElementsAre(1));
@@ -223,7 +223,7 @@ TEST_F(JobFeedTest, ACoordinatorThatDoesNotComeBackIsGivenUp) {
   times.patience = 0.7;
   Start(times);
   AwaitStep(1);
-  // The coordinator's streams stay open.
+  // While the coordinator is stopped, its streams stay open.
   coordinator_.Freeze(true);
   EXPECT_TRUE(absl::IsDeadlineExceeded(AwaitEnd()));
 }

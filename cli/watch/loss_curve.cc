@@ -10,15 +10,15 @@
 namespace rekindle::cli {
 namespace {
 
-// The scale is as wide as the labels above the curve.
+// The scale at the left of the curve is as wide as the labels of the lines above the curve.
 constexpr int kScaleColumns = 12;
 constexpr int kEighths = 8;
 constexpr std::array<const char*, kEighths + 1> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 using Points = std::vector<v1::LossPoint>;
 
-// Returns one value per column. It is the mean of the points in the column. A column without points gets a value on the
-// line between its neighbours that have some.
+// Returns one value per column of the curve. It is the mean of the points in the column. A column without points gets a
+// value on the line between its neighbours that have some.
 std::vector<double> Sample(const Points& points, int columns) {
   const double first = points.front().step();
   const double last = points.back().step();
@@ -31,8 +31,8 @@ std::vector<double> Sample(const Points& points, int columns) {
     counts[column] += 1;
   }
   std::vector<double> values(width);
-  // `before` is the last column that had a point. The first column has the first point, and the last column the last
-  // one.
+  // `before` is the last column that had a point. The first column has the first point, and the last column has the
+  // last point.
   size_t before = 0;
   for (size_t i = 0; i < width; ++i) {
     if (counts[i] == 0) continue;
@@ -52,7 +52,7 @@ std::string Scale(double value) {
   return PadTo(buffer, kScaleColumns);
 }
 
-// Returns a line like "step 1            82".
+// Returns the line with the steps below the curve, such as "step 1 82".
 std::string Axis(const Points& points, int columns) {
   const std::string left = "step " + std::to_string(points.front().step());
   const std::string right = std::to_string(points.back().step());

@@ -11,9 +11,9 @@
 
 namespace rekindle::cli {
 
-// Returns `rows` lines of at most `columns` columns. They have the curve, with its highest and lowest loss at the left,
-// and its steps below it. All lines are empty if there are no two different points. REQUIRES: rows >= 2 and columns >=
-// 28.
+// Returns `rows` lines of at most `columns` columns. They have the loss curve, with its highest and lowest loss at the
+// left, and its steps below it. All lines are empty if there are no two different points. REQUIRES: rows >= 2 and
+// columns >= 28.
 std::vector<std::string> LossCurve(const google::protobuf::RepeatedPtrField<v1::LossPoint>& points, int columns,
                                    int rows);
 

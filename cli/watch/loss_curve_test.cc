@@ -13,7 +13,7 @@ using testing::Each;
 using testing::ElementsAre;
 using Points = google::protobuf::RepeatedPtrField<v1::LossPoint>;
 
-// Sixteen of the columns are for the curve.
+// Sixteen of the `kColumns` columns are for the curve.
 constexpr int kColumns = 28;
 
 Points Of(const std::vector<std::pair<int, double>>& values) {

@@ -12,7 +12,7 @@
 namespace rekindle::cli {
 namespace {
 
-// Two lines of a job without news are at least `kLineSeconds` apart.
+// Two lines about a job without news are at least `kLineSeconds` seconds apart.
 constexpr double kLineSeconds = 5;
 constexpr int kAsciiBarColumns = 10;
 
@@ -30,7 +30,7 @@ class JsonPrinter final : public Printer {
 
 class LinePrinter final : public Printer {
  public:
-  // If `ascii` is set, the reader of the lines can show only ASCII.
+  // If `ascii` is set, the reader of the printed lines can show only ASCII.
   LinePrinter(std::ostream& out, bool ascii) : out_(out), ascii_(ascii) {}
 
   void Show(const Watched& watched, bool changed) override {

@@ -10,15 +10,16 @@
 
 namespace rekindle::cli {
 
-// Shows one job. It is thread-compatible. Its destructor leaves the terminal as it was found, below what was drawn.
+// Shows one job. A Printer is thread-compatible. Its destructor leaves the terminal as it was found, below what was
+// drawn.
 class Printer {
  public:
   virtual ~Printer() = default;
-  // Shows the job. It is called at each change, and also in between as time passes. `changed` says that the job is in
+  // Shows the job. Show is called at each change, and also in between as time passes. `changed` says that the job is in
   // another state than at the last call.
   virtual void Show(const Watched& watched, bool changed) = 0;
-  // Begins again after the program was stopped and continued, because others may have written to the terminal or
-  // changed it.
+  // Begins the drawing again after the program was stopped and continued, because others may have written to the
+  // terminal or changed it.
   virtual void StartAnew() {}
 };
 

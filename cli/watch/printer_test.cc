@@ -49,11 +49,11 @@ TEST_F(PrinterTest, WithoutATerminalALineAnEventAndNowAndThen) {
   EXPECT_THAT(Show(*printer, true), testing::AllOf(StartsWith("job RUNNING  step 5/10 (50 %)"),
                                                    HasSubstr("  | n2 名 joined\n"), Not(HasSubstr("\033"))));
   watched_.now += 1;
-  // There is no news.
+  // The job has no new event.
   EXPECT_EQ(Show(*printer, true), "");
   EXPECT_EQ(Show(*printer, false), "");
   watched_.now += 5;
-  // Nothing has changed.
+  // The job has not changed since the last call.
   EXPECT_EQ(Show(*printer, false), "");
   EXPECT_THAT(Show(*printer, true), testing::AllOf(StartsWith("job RUNNING  step 5/10"), Not(HasSubstr("|"))));
   watched_.now += 1;

@@ -14,7 +14,7 @@ namespace rekindle::cli {
 namespace {
 
 constexpr int kLabelColumns = 12;
-// A fact has a label and a value.
+// A fact is a label and a value, and takes `kFactColumns` columns.
 constexpr int kFactColumns = 39;
 constexpr int kMostFactsALine = 4;
 constexpr int kWidestBar = 100;
@@ -24,7 +24,7 @@ constexpr int kNarrowestCurve = 30;
 
 struct Fact {
   const char* label;
-  // `value` is empty if it is not known or there is none.
+  // `value` is empty if the value is not known or there is none.
   std::string value;
 };
 
@@ -36,7 +36,7 @@ std::string OneLine(const std::string& text) {
 
 int StepsOf(const v1::Job& job) { return job.status().resolved_spec().training().steps(); }
 
-// Returns a text like "82/200 (41 %)".
+// Returns how many steps of a job are done, such as "82/200 (41 %)".
 std::string Steps(int done, int steps) {
   const int percent = steps > 0 ? static_cast<int>(100.0 * done / steps) : 0;
   return std::to_string(done) + "/" + std::to_string(steps) + " (" + std::to_string(percent) + " %)";
@@ -67,7 +67,8 @@ std::string Speed(const v1::JobStatus& s) {
   return Short(s.tokens_per_second()) + " " + UnitOf(s.resolved_spec()) + "s/s";
 }
 
-// Returns a text like "3 (4/4/4)". It shows how many micro-batches of a step each member computes, if that is short.
+// Returns the number of members of a job, such as "3 (4/4/4)". In brackets is how many micro-batches of a step each
+// member computes, if that is short.
 std::string Members(const v1::JobStatus& s) {
   constexpr int kMost = 8;
   std::string members = std::to_string(s.members_size());
@@ -139,12 +140,12 @@ void AddFacts(const std::vector<Fact>& facts, int columns, std::vector<std::stri
     if (i % static_cast<size_t>(a_line) == 0) lines->emplace_back();
     const std::string value = facts[i].value.empty() ? "-" : facts[i].value;
     const int room = columns / a_line - kLabelColumns;
-    // At least one space is between two facts.
+    // At least one space separates two facts.
     lines->back() += PadTo(facts[i].label, kLabelColumns) + PadTo(CutTo(value, room - 1), room);
   }
 }
 
-// Adds sentences of the coordinator over the lines that are available for them.
+// Adds sentences of the coordinator, wrapped over the `rows` lines that are available for them.
 void AddText(const char* label, const std::string& text, int columns, size_t rows, std::vector<std::string>* lines) {
   const std::vector<std::string> wrapped = Wrap(text.empty() ? "-" : OneLine(text), columns - kLabelColumns, rows);
   for (size_t i = 0; i < wrapped.size(); ++i) {

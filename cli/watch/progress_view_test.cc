@@ -17,7 +17,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-// Returns a job in the middle of its work.
+// Returns a job in the middle of its training.
 Watched Running() {
   Watched watched;
   v1::Job& job = watched.job;
@@ -147,7 +147,7 @@ Ctrl-C stops watching; the job goes on
 }
 
 TEST_F(ProgressViewTest, TwoHundredColumns) {
-  // A row that is longer than a line of this file is written as two strings.
+  // The view's lines may be longer than a line of source code may be. Such a line is written here as two strings.
   EXPECT_EQ(Drawn(Running(), 200, 12),
             "\n"
             "gpt-text  RUNNING\n"
@@ -247,8 +247,8 @@ TEST_F(ProgressViewTest, TextOfOthersCannotDriveTheTerminal) {
   EXPECT_EQ(ProgressLine(watched).find('\033'), std::string::npos);
 }
 
-// In any terminal no line is so wide that it could wrap, there are no more lines than rows, and their number is always
-// the same, whatever the job is doing.
+// Tests that in any terminal no line of the view is so wide that it could wrap, that there are no more lines than rows,
+// and that their number is always the same, whatever the job is doing.
 TEST_F(ProgressViewTest, TheRoomIsKeptAndItsHeightIsThatOfTheTerminalAlone) {
   Watched nothing;
   nothing.job.mutable_status()->set_state(v1::PENDING);

@@ -13,7 +13,7 @@
 namespace rekindle::cli {
 namespace {
 
-// The signal handler may use only these variables.
+// The signal handler may use only the variables `wake_fd`, `interrupted` and `continued`.
 std::atomic<int> wake_fd = -1;
 std::atomic<bool> interrupted = false;
 std::atomic<bool> continued = false;
@@ -28,7 +28,7 @@ void Handle(int signal) {
   if (signal == SIGCONT) {
     continued = true;
   } else if (signal != SIGWINCH) {
-    // SIGWINCH sets no flag, because the size is read again at each drawing.
+    // SIGWINCH sets no flag, because the size of the terminal is read again at each drawing.
     interrupted = true;
   }
   WakeUp(wake_fd);

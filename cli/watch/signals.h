@@ -11,10 +11,10 @@
 
 namespace rekindle::cli {
 
-// While it lives, SIGINT, SIGTERM, SIGQUIT and SIGHUP interrupt the wait instead of ending the program. Signals that
-// were ignored already, as nohup does it, stay ignored. It uses handlers and no signalfd, because gRPC may have started
-// threads, which would take the signals. A process may have only one at a time. One thread must create and use it, but
-// Wake() is thread-safe.
+// While a Signals lives, SIGINT, SIGTERM, SIGQUIT and SIGHUP interrupt Wait() instead of ending the program. Signals
+// that were ignored already, as nohup does it, stay ignored. Signals uses handlers and no signalfd, because gRPC may
+// have started threads, which would take the signals. A process may have only one Signals at a time. One thread must
+// create and use it, but Wake() is thread-safe.
 class Signals {
  public:
   Signals();

@@ -17,7 +17,7 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Returns whether the locale is UTF-8. The first of the three variables that is set decides, as for setlocale().
+// Returns whether the locale is UTF-8. The first of LC_ALL, LC_CTYPE and LANG that is set decides, as for setlocale().
 bool HasUtf8Locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string locale = absl::AsciiStrToLower(Environment(name));

@@ -1,5 +1,5 @@
-// Describes the terminal to which a program writes: what it can show, how large it is, and what its keyboard does
-// meanwhile.
+// Describes the terminal to which a program writes: what it can show and how large it is. While the program draws, the
+// terminal does not show what is typed.
 #ifndef REKINDLE_CLI_WATCH_TERMINAL_H_
 #define REKINDLE_CLI_WATCH_TERMINAL_H_
 
@@ -14,8 +14,8 @@ struct TerminalSize {
   int rows = 24;
 };
 
-// Describes where a descriptor leads. The environment (TERM, LC_ALL, LC_CTYPE, LANG) is read on construction. It is
-// thread-safe.
+// Describes the terminal to which a file descriptor leads. The environment (TERM, LC_ALL, LC_CTYPE, LANG) is read on
+// construction. Terminal is thread-safe.
 class Terminal {
  public:
   explicit Terminal(int fd);
@@ -23,10 +23,10 @@ class Terminal {
   int fd() const { return fd_; }
   bool IsTerminal() const { return is_terminal_; }
   bool IsUtf8() const { return utf8_; }
-  // Returns whether lines can be drawn over each other, with block characters. Otherwise lines have to be printed one
-  // below the other.
+  // Returns whether the terminal can draw new lines over earlier ones, with block characters. Otherwise lines have to
+  // be printed one below the other.
   bool CanRedraw() const { return is_terminal_ && has_cursor_ && utf8_; }
-  // Returns the current size, or the default if the terminal does not report it.
+  // Returns the current size of the terminal, or the default if the terminal does not report its size.
   TerminalSize Size() const;
 
  private:
@@ -37,8 +37,8 @@ class Terminal {
   const bool utf8_;
 };
 
-// While it lives, the terminal does not show what is typed, because that would disturb the drawing. Ctrl-C still
-// interrupts. A program in the background does not change the terminal, which belongs to the one in front.
+// While a QuietKeyboard lives, the terminal does not show what is typed, because that would disturb the drawing. Ctrl-C
+// still interrupts. A program in the background does not change the terminal, which the foreground program uses.
 class QuietKeyboard {
  public:
   explicit QuietKeyboard(int fd);

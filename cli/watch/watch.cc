@@ -14,7 +14,7 @@
 namespace rekindle::cli {
 namespace {
 
-// The view is shown again every `kTickSeconds` while nothing changes.
+// While nothing changes, the view is shown again every `kTickSeconds` seconds.
 constexpr double kTickSeconds = 0.5;
 
 absl::Status Interrupted(const v1::Job& job) {
@@ -47,7 +47,7 @@ absl::Status WatchJob(Context& context, const std::string& job, v1::Job* last) {
     }
     if (watched.job.uid().empty()) continue;
     printer->Show(watched, news.job.has_value());
-    // Nobody reads the output any more. The end of the program reports that.
+    // Nobody reads the output any more, which is reported at the end of the program.
     if (!std::cout.good()) return absl::OkStatus();
     *last = watched.job;
   }

@@ -9,9 +9,10 @@
 
 namespace rekindle::cli {
 
-// Shows a job until it has ended, and sets `last` to its final state. On a terminal it draws. Elsewhere it prints a
-// line now and then, or one JSON object per change. If a coordinator that has answered goes away, it is waited for, ten
-// minutes at most. Ctrl-C ends the watching but not the job, and returns an InterruptedError that says so.
+// Shows a job until the job has ended, and sets `last` to its final state. On a terminal the view is drawn. Elsewhere
+// WatchJob prints a line now and then, or one JSON object per change. If a coordinator that has answered goes away, it
+// is waited for, ten minutes at most. Ctrl-C ends the watching but not the job, and returns an InterruptedError that
+// says so.
 absl::Status WatchJob(Context& context, const std::string& job, v1::Job* last);
 
 }  // namespace rekindle::cli

@@ -1,4 +1,5 @@
-// Holds limits and values on which programs of two kinds must agree. So one never asks for more than the other can do.
+// Holds limits and values on which programs of two kinds must agree, so that one of them never asks for more than the
+// other can do.
 #ifndef REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_
 #define REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_
 
@@ -8,8 +9,8 @@ namespace rekindle::common {
 // a job has no more workers.
 inline constexpr int kMaxWorldSize = 64;
 
-// A machine that hears from no coordinator ends when its time is over. The programs on it then have
-// `kMachineEndSeconds` to save their state.
+// A machine on which no coordinator has been heard from for too long shuts itself down. Its programs have
+// `kMachineEndSeconds` before that to save their state.
 inline constexpr double kMachineEndSeconds = 60;
 
 // A trainer reports `kSearchingMicroBatch` as its micro-batch while it searches for the size.

@@ -14,7 +14,8 @@ namespace rekindle::common {
 namespace {
 
 constexpr size_t kClusterDigits = 32;
-// `kMostEpochs` is above all epochs that restoring can reach, and the epoch after it still fits an int.
+// `kMostEpochs` is higher than any epoch that restored coordinators can reach, and the epoch after it still fits an
+// int.
 constexpr int kMostEpochs = 1 << 30;
 
 bool IsCluster(const std::string& text) {

@@ -1,6 +1,6 @@
-// Identifies the coordinator that may decide. A cluster is created with an empty data folder. A process that knows one
-// cluster obeys no other. An epoch is one line of the cluster's history. A coordinator that is restored from an old
-// copy begins another, higher epoch.
+// Identifies the coordinator that nodes and trainers have to obey. A cluster is created with an empty data folder. A
+// process that knows one cluster obeys the coordinator of no other. An epoch is one line of the cluster's history. A
+// coordinator that is restored from an old copy begins another, higher epoch.
 #ifndef REKINDLE_COMMON_AGREED_CLUSTER_IDENTITY_H_
 #define REKINDLE_COMMON_AGREED_CLUSTER_IDENTITY_H_
 
@@ -24,7 +24,7 @@ struct ClusterIdentity {
 };
 
 ClusterIdentity NewCluster();
-// Begins an epoch of that cluster above both its own epoch and `heard`, which may be empty.
+// Begins an epoch of the cluster of `of`, higher than both the epoch of `of` and that of `heard`, which may be empty.
 ClusterIdentity NextEpoch(const ClusterIdentity& of, const ClusterIdentity& heard);
 // Returns whether the epoch of `a` is later than that of `b`. REQUIRES: both are of one cluster.
 bool IsLater(const ClusterIdentity& a, const ClusterIdentity& b);
@@ -52,10 +52,10 @@ class KnownCluster {
   KnownCluster() = default;
   explicit KnownCluster(ClusterIdentity known) : known_(std::move(known)) {}
 
-  // Returns whether the coordinator that answers as `told` has to be obeyed. It remembers the first cluster and its
-  // highest epoch.
+  // Returns whether the coordinator that answers as `told` has to be obeyed. Remembers the first cluster that it is
+  // told, and the highest epoch of that cluster.
   bool Obeys(const ClusterIdentity& told);
-  // Returns why that coordinator is not obeyed, or "" if it is.
+  // Returns why a coordinator that answers as `told` is not obeyed, or "" if it is obeyed.
   std::string WhyNot(const ClusterIdentity& told) const;
 
   const ClusterIdentity& known() const { return known_; }
@@ -64,8 +64,8 @@ class KnownCluster {
   ClusterIdentity known_;
 };
 
-// Checks an answer of a coordinator, such as v1.NodeDirective or v1.TrainerDirective. Returns "" if it has to be
-// obeyed, and `known` then remembers its identity. Otherwise it returns why it is not obeyed.
+// Checks an answer of a coordinator, such as v1.NodeDirective or v1.TrainerDirective. Returns "" if the coordinator has
+// to be obeyed, whose identity `known` then remembers. Otherwise returns why the coordinator is not obeyed.
 template <typename Answer>
 std::string WhyNotObeyed(const Answer& answer, KnownCluster& known) {
   if (answer.has_superseded_by()) {

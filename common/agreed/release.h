@@ -1,5 +1,5 @@
-// Names the commit of a build, for `--version`. Only the main files of programs may link this. It changes with each
-// commit, and everything that links it is linked again.
+// Names the commit of a build, for `--version`. Only the main files of programs may link this library, because it
+// changes with each commit, and everything that links it is then linked again.
 #ifndef REKINDLE_COMMON_AGREED_RELEASE_H_
 #define REKINDLE_COMMON_AGREED_RELEASE_H_
 

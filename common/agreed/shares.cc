@@ -7,8 +7,8 @@
 namespace rekindle::common {
 
 std::vector<int> CutShares(const std::vector<double>& seconds, int pieces) {
-  // Each next piece goes to the worker that would finish it first. The times are products and not running sums, so that
-  // equal ones stay equal.
+  // Each further piece goes to the worker that would finish it first. A worker's time is a product and not a running
+  // sum, so that the times of equally fast workers stay equal.
   using Done = std::pair<double, size_t>;
   std::priority_queue<Done, std::vector<Done>, std::greater<>> first;
   std::vector<int> shares(seconds.size(), 1);

@@ -19,7 +19,7 @@ double Slowest(const std::vector<int>& shares, const std::vector<double>& second
 
 TEST(CutShares, FollowsSpeed) {
   EXPECT_THAT(CutShares({1, 1, 1}, 6), ElementsAre(2, 2, 2));
-  // The remainder goes to the first workers.
+  // When 8 pieces are dealt to 3 equal workers, the first workers get the remainder.
   EXPECT_THAT(CutShares({1, 1, 1}, 8), ElementsAre(3, 3, 2));
   EXPECT_THAT(CutShares({1, 1, 2}, 10), ElementsAre(4, 4, 2));
   EXPECT_THAT(CutShares({1, 3}, 16), ElementsAre(12, 4));
@@ -30,7 +30,7 @@ TEST(CutShares, GivesEverybodyAtLeastOne) {
   EXPECT_THAT(CutShares({0.001, 5, 5}, 8), ElementsAre(6, 1, 1));
 }
 
-// Shares by largest remainder would be 6 and 2, and the second worker would take 2.2 seconds.
+// The largest-remainder method would give the workers 6 and 2 pieces, and the second worker would take 2.2 seconds.
 TEST(CutShares, RoundsForTheSlowest) { EXPECT_THAT(CutShares({0.27, 1.1}, 8), ElementsAre(7, 1)); }
 
 TEST(CutShares, NoOtherCutIsFaster) {

@@ -4,11 +4,11 @@
 
 namespace rekindle::common {
 
-// Every report of a worker or trainer has the protocol version, and the coordinator refuses other versions. A change
-// that an older process would misunderstand must raise it.
+// Every report of a worker or trainer carries the protocol version, and the coordinator refuses other versions. A
+// change that an older process would misunderstand must raise the version.
 inline constexpr int kProtocolVersion = 4;
 
-// `kVersion` is that of CMakeLists.txt, for example "0.1.0".
+// `kVersion` is the project's version in CMakeLists.txt, for example "0.1.0".
 extern const char kVersion[];
 
 }  // namespace rekindle::common

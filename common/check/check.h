@@ -1,11 +1,12 @@
-// Ends the process where it has broken its own rules. A check is on in every build. It is for what this process alone
-// can break, so that a failed one is a bug of ours. What comes from a disk, a peer or a user is an absl::Status.
+// Ends the process where it has broken its own rules. Checks are on in every build. They are for rules that this
+// process alone can break, so that a failed check is always a bug in the program. What is wrong with data from a disk,
+// a peer or a user is reported as an absl::Status.
 #ifndef REKINDLE_COMMON_CHECK_CHECK_H_
 #define REKINDLE_COMMON_CHECK_CHECK_H_
 
 namespace rekindle::common {
 
-// Writes the sentence with its place to standard error, and aborts.
+// Writes the sentence and its source location to standard error, and aborts.
 [[noreturn]] void FailCheck(const char* sentence, const char* file, int line);
 
 // Aborts unless `holds`. `sentence` says what must be true, as in "each parameter arrives once in a micro-batch". This

@@ -1,8 +1,8 @@
 #include "common/digest/hash.h"
 
 #include <xxhash.h>
-// The header xxh_x86dispatch.h replaces the calls below by those that choose among SSE2, AVX2 and AVX-512 at run time.
-// They are twice as fast and give the same hash.
+// xxh_x86dispatch.h replaces the functions of xxhash.h by versions that choose among SSE2, AVX2 and AVX-512 at run
+// time. These are twice as fast and give the same hash.
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #include <xxh_x86dispatch.h>
 #endif

@@ -1,5 +1,5 @@
-// Computes XXH3, also of streams. It finds accidents (torn, truncated or flipped data), but is no defence against an
-// adversary.
+// Computes XXH3 hashes, also of streams. XXH3 finds accidents (torn, truncated or flipped data), but is no defence
+// against an adversary.
 #ifndef REKINDLE_COMMON_DIGEST_HASH_H_
 #define REKINDLE_COMMON_DIGEST_HASH_H_
 
@@ -15,7 +15,7 @@ struct XXH3_state_s;
 namespace rekindle::common {
 
 uint64_t Xxh3_64(const void* data, size_t bytes);
-// Returns 32 lower-case hex digits, most significant first, as `xxhsum -H128` prints them.
+// Returns the XXH3-128 of `data` as 32 lower-case hex digits, most significant first, as `xxhsum -H128` prints them.
 std::string Xxh3_128Hex(const void* data, size_t bytes);
 inline std::string Xxh3_128Hex(std::string_view text) { return Xxh3_128Hex(text.data(), text.size()); }
 
@@ -24,7 +24,7 @@ class Hasher {
  public:
   Hasher();
   void Update(const void* data, size_t bytes);
-  // Returns the hash of everything since construction or Reset. Update may follow.
+  // Returns the hash of everything since construction or Reset. More calls of Update may follow.
   std::string Hex() const;
   void Reset();
 

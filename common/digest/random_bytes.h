@@ -1,4 +1,4 @@
-// Makes bytes that nobody can guess.
+// Makes random bytes that nobody can guess.
 #ifndef REKINDLE_COMMON_DIGEST_RANDOM_BYTES_H_
 #define REKINDLE_COMMON_DIGEST_RANDOM_BYTES_H_
 
@@ -7,7 +7,8 @@
 
 namespace rekindle::common {
 
-// Returns bytes from the kernel. It waits for the kernel if the machine has just booted. It is thread-safe.
+// Returns random bytes from the kernel. If the machine has just booted, it waits until the kernel has gathered enough
+// randomness. It is thread-safe.
 std::string RandomBytes(size_t bytes);
 
 }  // namespace rekindle::common

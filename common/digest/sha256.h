@@ -7,7 +7,7 @@
 
 namespace rekindle::common {
 
-// Returns 64 lower-case hex digits.
+// Returns the SHA-256 of `bytes` as 64 lower-case hex digits.
 std::string Sha256Hex(std::string_view bytes);
 
 }  // namespace rekindle::common

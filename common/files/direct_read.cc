@@ -25,13 +25,13 @@ int DirectReader::Descriptor() const {
   }
   int none = -1;
   if (direct_.compare_exchange_strong(none, fd)) return fd;
-  // Another thread has stored its descriptor first.
+  // Another thread has opened a descriptor for direct reads first, and its descriptor is used.
   ::close(fd);
   return none;
 }
 
-// Returns whether most of the range is in the page cache. That may change at any time, and then the read is only
-// slower.
+// Returns whether most of a range of the file is in the page cache. The answer may be outdated at any time, and then
+// the read is only slower.
 bool DirectReader::IsCached(int64_t offset, size_t bytes) const {
   void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_, offset);
   if (mapped == MAP_FAILED) return true;

@@ -1,5 +1,6 @@
-// Reads past the page cache what is not in it. Pages that are new to the machine cost more than the disk, and a reader
-// of a checkpoint reads it once. What is in the page cache is left to an ordinary read, which is faster.
+// Reads those parts of a file that are not in the page cache, without putting them there. Filling new pages of the
+// cache costs more than the disk does, and a checkpoint is read only once. What is in the page cache is left to an
+// ordinary read, which is faster.
 #ifndef REKINDLE_COMMON_FILES_DIRECT_READ_H_
 #define REKINDLE_COMMON_FILES_DIRECT_READ_H_
 
@@ -27,7 +28,7 @@ class DirectReader {
   int Descriptor() const;
 
   const int fd_;
-  // `direct_` is opened at the first use.
+  // `direct_` is the descriptor for direct reads, which is opened when it is first used.
   mutable std::atomic<int> direct_{-1};
   // `can_` is false if the file system cannot read directly.
   mutable std::atomic<bool> can_{true};

@@ -28,8 +28,9 @@ struct FileInfo {
   bool is_folder = false;
 };
 
-// Whole blocks of kBlockBytes, at an address that is a multiple of it, go past the page cache if the file system can do
-// that. Pages that are new to the machine cost more than the disk, and nobody reads these pages.
+// Writes of whole blocks of kBlockBytes, from an address that is a multiple of kBlockBytes, go past the page cache if
+// the file system can do that. Filling new pages of the cache costs more than the disk does, and nobody reads these
+// pages.
 inline constexpr size_t kBlockBytes = 4096;
 struct FreeBlocks {
   void operator()(uint8_t* memory) const;
@@ -38,7 +39,8 @@ using Blocks = std::unique_ptr<uint8_t, FreeBlocks>;
 // Returns memory at an address that is a multiple of kBlockBytes.
 Blocks NewBlocks(size_t bytes);
 
-// Writes a new file. Destroying it without Close closes the file and ignores errors. It is thread-compatible.
+// Writes a new file. If the object is destroyed without Close, it closes the file and ignores errors. It is
+// thread-compatible.
 class WritableFile {
  public:
   virtual ~WritableFile() = default;
@@ -64,10 +66,10 @@ class ReadableFile {
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
-  // Returns ALREADY_EXISTS if there is a file of that name.
+  // Creates a file for writing. Returns ALREADY_EXISTS if `path` exists.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) = 0;
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> Open(const std::string& path) = 0;
-  // Replaces `to` atomically.
+  // Renames `from` to `to`. If `to` exists, it is replaced atomically.
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;
   virtual absl::Status Remove(const std::string& path) = 0;
   // Creates one folder. Returns OK if it is there already.
@@ -76,7 +78,7 @@ class FileSystem {
   // Returns the names in a folder, sorted, without "." and "..".
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& path) = 0;
   virtual absl::StatusOr<FileInfo> Stat(const std::string& path) = 0;
-  // Sets `modified` to the current time of the file system.
+  // Sets the time of modification of a file or folder to the current time of the file system.
   virtual absl::Status Touch(const std::string& path) = 0;
 };
 
@@ -87,12 +89,13 @@ FileSystem* PosixFileSystem();
 // The object lives for ever.
 FileSystem* NewGroupFileSystem(gid_t group);
 
-// Returns the folder of a path.
+// Returns the folder that contains `path`.
 std::string DirName(const std::string& path);
 
-// Returns the whole file. Returns OUT_OF_RANGE, before anything is allocated, if it is larger than `limit`.
+// Returns the content of the whole file. Returns OUT_OF_RANGE, before anything is allocated, if the file is larger than
+// `limit`.
 absl::StatusOr<std::string> ReadFile(FileSystem& fs, const std::string& path, size_t limit);
-// Creates the missing folders of `path`, and makes each durable in its parent.
+// Creates the missing folders of `path`, and makes each of them durable in its parent folder.
 absl::Status CreateFolders(FileSystem& fs, const std::string& path);
 // Returns a name beside `path` for its unfinished content. No other process and no other call uses that name.
 std::string TemporaryName(const std::string& path);

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Checks what both file systems promise.
+// Checks what both the real file system and the in-memory one for tests promise.
 class FileSystemTest : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -66,7 +66,8 @@ TEST_P(FileSystemTest, OverwrittenBytesAreReplacedAndTheEndStaysWhereItIs) {
   EXPECT_EQ(ReadFile(*fs_, root_ + "/file", 1 << 20).value(), expected + "end");
 }
 
-// Whole blocks are written in another way than the rest. They may come first, after other blocks or after a rest.
+// Appends of whole blocks may bypass the page cache, and other appends go through it. The test appends whole blocks at
+// the start of the file, after other whole blocks and after a partial block.
 TEST_P(FileSystemTest, BlocksAndRestsStayInOrder) {
   const size_t sizes[] = {3 * kBlockBytes, kBlockBytes + 100, 2 * kBlockBytes, kBlockBytes - 100, kBlockBytes, 7};
   const Blocks memory = NewBlocks(3 * kBlockBytes);
@@ -109,7 +110,8 @@ TEST_P(FileSystemTest, ReadsAreBounded) {
 INSTANTIATE_TEST_SUITE_P(All, FileSystemTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Posix" : "Fault"; });
 
-// Reads ranges that are in the page cache and ranges that are not. Their offsets and sizes are whole blocks or not.
+// Reads ranges that are in the page cache and ranges that are not, at offsets and in sizes that are whole blocks and
+// that are not.
 TEST(PosixFileSystemTest, ReadsTheSameThroughAndPastThePageCache) {
   char path[] = "/tmp/rekindle-file-test-XXXXXX";
   const int fd = ::mkstemp(path);
@@ -152,7 +154,7 @@ TEST(PosixFileSystemTest, WhatItCreatesIsForItsUserAloneOrForAGroupToRead) {
     const std::string& root = folder.path();
     ASSERT_TRUE(CreateFolders(*PosixFileSystem(), root + "/own/deep").ok());
     ASSERT_TRUE(WriteFileAtomic(*PosixFileSystem(), root + "/own/file", "x").ok());
-    // The file system lives for ever.
+    // `NewGroupFileSystem` returns an object that lives for ever, so the test makes only one.
     static FileSystem& shared = *NewGroupFileSystem(::getegid());
     ASSERT_TRUE(CreateFolders(shared, root + "/shared/deep").ok());
     ASSERT_TRUE(WriteFileAtomic(shared, root + "/shared/file", "x").ok());
@@ -179,7 +181,7 @@ TEST(FaultFileSystemTest, CrashLosesWhatWasNotSynced) {
   ASSERT_TRUE(WriteFileAtomic(fs, "/d/kept", "kept").ok());
   auto file = fs.Create("/d/lost").value();
   ASSERT_TRUE(file->Append("lost", 4).ok());
-  // The bytes are durable, but the name is not.
+  // A file that is synced without its folder has durable bytes, but no durable name.
   ASSERT_TRUE(file->Sync().ok());
   auto half = fs.Create("/d/half").value();
   ASSERT_TRUE(half->Append("ha", 2).ok());

@@ -65,7 +65,7 @@ class PosixWritableFile : public WritableFile {
   }
 
  private:
-  // Switches between writing past the page cache and through it. Returns whether it now writes past it.
+  // Switches between writing past the page cache and through it. Returns whether writes now go past it.
   bool SetDirect(bool wanted) {
     wanted = wanted && can_direct_ && IsBlocks(size_);
     if (wanted != direct_ && ::fcntl(fd_.get(), F_SETFL, wanted ? O_DIRECT : 0) == 0) direct_ = wanted;
@@ -114,7 +114,7 @@ class PosixReadableFile : public ReadableFile {
 
 class PosixFiles : public FileSystem {
  public:
-  // The members of `group` may read what is created.
+  // If `group` is given, its members may read the files and folders that this file system creates.
   explicit PosixFiles(std::optional<gid_t> group) : group_(group) {}
 
   absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
@@ -125,7 +125,7 @@ class PosixFiles : public FileSystem {
   }
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> Open(const std::string& path) override {
-    // The open does not block, so that a FIFO in the store cannot hang a reader.
+    // The file is opened with O_NONBLOCK, so that a FIFO in the store cannot hang a reader.
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd.get() < 0) return ErrnoStatus(errno, "cannot open", path);
     struct stat info;
@@ -195,8 +195,8 @@ class PosixFiles : public FileSystem {
   }
 
  private:
-  // Gives the file to the group. This happens after creation, because the umask limits a mode that is passed to open()
-  // or mkdir().
+  // Lets the group read a new file or folder. The mode is set after creation, because the umask limits the mode that is
+  // passed to open() or mkdir().
   absl::Status Share(int fd, mode_t mode, const std::string& path) const {
     if (!group_ || (::fchown(fd, static_cast<uid_t>(-1), *group_) == 0 && ::fchmod(fd, mode) == 0)) {
       return absl::OkStatus();

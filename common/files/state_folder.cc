@@ -25,8 +25,8 @@ absl::Status MarkStateFolder(const std::string& folder) {
 
 bool IsStateFolder(const std::string& folder) {
   struct stat mark = {};
-  // A mark of another user does not count. Otherwise a user who may write among a job's files could block the job from
-  // them.
+  // A mark that another user has made does not count. Otherwise a user who may write into a folder of a job's files
+  // could mark the folder, and the job could not open its files any more.
   return lstat(MarkIn(folder).c_str(), &mark) == 0 && mark.st_uid == geteuid();
 }
 

@@ -10,9 +10,11 @@
 
 namespace rekindle::common {
 
-// Marks the folder. Returns OK if it was marked before. If the file system returns an error, the folder is not marked.
+// Marks a folder as one in which Rekindle keeps its own state. Returns OK if the folder was marked before. If the file
+// system returns an error, the folder is not marked.
 absl::Status MarkStateFolder(const std::string& folder);
-// Returns whether this process's user has marked the folder. It is thread-safe.
+// Returns whether the user of this process has marked the folder as one in which Rekindle keeps its own state. It is
+// thread-safe.
 bool IsStateFolder(const std::string& folder);
 
 }  // namespace rekindle::common

@@ -8,7 +8,7 @@
 
 namespace rekindle::common {
 
-// Closes its descriptor when it ends, and ignores the error of that. It is movable and thread-compatible.
+// Closes its file descriptor on destruction, and ignores the error of close(2). It is movable and thread-compatible.
 class UniqueFd {
  public:
   UniqueFd() = default;

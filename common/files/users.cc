@@ -23,7 +23,7 @@ std::string UserName(uid_t user) {
 absl::StatusOr<gid_t> FindGroup(const std::string& name) {
   struct group entry = {};
   struct group* found = nullptr;
-  // The buffer is large because a group may have many members.
+  // The buffer for getgrnam_r is large because a group may have many members.
   std::string text(size_t{1} << 16, '\0');
   if (getgrnam_r(name.c_str(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("there is no group '", name, "' on this machine"));

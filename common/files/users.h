@@ -10,11 +10,11 @@
 
 namespace rekindle::common {
 
-// Returns the user's name, or a text like "uid 1000" if there is none. It is thread-safe.
+// Returns the name of the user with this id, or a text like "uid 1000" if there is none. It is thread-safe.
 std::string UserName(uid_t user);
 
-// Returns the group of that name, to which this process may give files. INVALID_ARGUMENT says that there is none or
-// that this process is not in it. It is thread-safe.
+// Returns the group of the name `name`, to which this process may give files. INVALID_ARGUMENT says that there is no
+// such group or that this process is not in it. It is thread-safe.
 absl::StatusOr<gid_t> FindGroup(const std::string& name);
 
 }  // namespace rekindle::common

@@ -1,5 +1,5 @@
-// Allocates memory for large and long-lived data, in huge pages if the machine has them. They cause fewer misses of the
-// address cache, and the memory of a dead process is freed 512 times as fast.
+// Allocates memory for large and long-lived data, in huge pages if the machine has them. Huge pages cause fewer TLB
+// misses, and the memory of a dead process is freed 512 times as fast.
 #ifndef REKINDLE_COMMON_MEMORY_HUGE_PAGES_H_
 #define REKINDLE_COMMON_MEMORY_HUGE_PAGES_H_
 

@@ -14,7 +14,7 @@ namespace rekindle::common {
 namespace {
 
 constexpr double kKibibyte = 1024;
-// Version 1 reports a huge number if there is no limit.
+// cgroup v1 reports a number above `kUnlimited` if there is no limit.
 constexpr double kUnlimited = 1e18;
 
 std::string ReadText(const std::string& path) {
@@ -36,12 +36,12 @@ std::optional<double> Field(const std::string& text, const std::string& name) {
 
 std::optional<double> Number(const std::string& path) {
   double value = 0;
-  // The text is "max", or the file does not exist.
+  // If a control group has no limit, its file contains "max" or does not exist.
   if (!absl::SimpleAtod(ReadText(path), &value) || value >= kUnlimited) return std::nullopt;
   return value;
 }
 
-// Holds the names that the two versions have for the same things.
+// Holds the names that cgroup v1 and cgroup v2 give to the same files and fields.
 struct Names {
   const char* mount;
   const char* limit;
@@ -55,12 +55,12 @@ constexpr Names kVersion2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "
 
 struct Group {
   const Names* names = nullptr;
-  // `folders` has the folder of the group first, and then those of the groups around it.
+  // `folders` has the folder of the control group first, and then the folders of the groups around it.
   std::vector<std::string> folders;
 };
 
-// Returns the control group of this process. In a container the path may be that of the host and not exist. In that
-// case only the folders above it exist.
+// Returns the control group of this process. In a container the group's path may be the host's path and not exist
+// there. In that case only folders above it exist.
 Group OwnGroup(const std::string& root) {
   Group group;
   std::string path;

@@ -18,8 +18,8 @@ struct Memory {
   double available = 0;
 };
 
-// Reads the memory. `root` is put before "/proc" and "/sys", for tests. Returns INTERNAL if /proc/meminfo has no such
-// values.
+// Measures the memory. `root` is put before "/proc" and "/sys", for tests. Returns INTERNAL if /proc/meminfo lacks a
+// value.
 absl::StatusOr<Memory> ReadMemory(const std::string& root = "");
 
 // Returns how many processes of this control group the kernel has killed because memory ran out, or nothing if the

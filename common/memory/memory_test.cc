@@ -11,7 +11,7 @@
 namespace rekindle::common {
 namespace {
 
-// Reads a made-up /proc and /sys.
+// Measures memory from a made-up /proc and /sys.
 class MemoryTest : public ::testing::Test {
  protected:
   MemoryTest() {
@@ -46,7 +46,7 @@ TEST_F(MemoryTest, IsTheLeastLimitOfTheGroupsAround) {
   const auto memory = ReadMemory(root_);
   ASSERT_TRUE(memory.ok()) << memory.status();
   EXPECT_EQ(memory->total, 1e9);
-  // Caches of files can be freed.
+  // Caches of files can be freed, so they count as available memory.
   EXPECT_EQ(memory->available, 6e8);
   EXPECT_EQ(OutOfMemoryKills(root_), 2);
 }

@@ -27,7 +27,7 @@ absl::Status Fill(int fd, const std::string& path, size_t bytes) {
   return ErrnoStatus(error, "cannot allocate shared memory", path);
 }
 
-// Creates and fills a new segment, and returns its open descriptor.
+// Creates a new segment of shared memory, allocates all its pages, and returns its open descriptor.
 absl::StatusOr<int> CreateDescriptor(const std::string& path, size_t bytes) {
   if (bytes == 0) return absl::InvalidArgumentError(absl::StrCat("shared memory of 0 bytes at ", path));
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

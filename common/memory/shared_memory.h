@@ -14,8 +14,8 @@
 
 namespace rekindle::common {
 
-// Owns a mapping, which is unmapped on destruction. The file stays until RemoveSharedMemory. It is movable. The caller
-// must synchronise access to the bytes.
+// Owns the mapping of a segment, which is unmapped on destruction. The segment's file stays until RemoveSharedMemory.
+// It is movable. The caller must synchronise access to the bytes.
 class SharedMemory {
  public:
   enum class Access { kRead, kReadWrite };
@@ -27,12 +27,13 @@ class SharedMemory {
 
   // Creates a zeroed segment and maps it. Returns the errors of CreateSharedMemory.
   static absl::StatusOr<SharedMemory> Create(const std::string& path, size_t bytes);
-  // Maps an existing segment and its pages. Returns INVALID_ARGUMENT if its size is not exactly `bytes`.
+  // Maps an existing segment and faults its pages in. Returns INVALID_ARGUMENT if its size is not exactly `bytes`.
   static absl::StatusOr<SharedMemory> Map(const std::string& path, size_t bytes, Access access);
 
-  // Returns whether the file at `path` is the one that is mapped.
+  // Returns whether the file at `path` is the one that this object has mapped.
   bool IsOf(const std::string& path) const;
-  // Returns whether the file is the mapped one and has the size of the mapping, so that all of it may be touched.
+  // Returns whether the file at `path` is the one that this object has mapped and still has the size of the mapping, so
+  // that the whole mapping may be touched.
   bool IsAllOf(const std::string& path) const;
 
   uint8_t* data() const { return data_; }
@@ -41,7 +42,7 @@ class SharedMemory {
 
  private:
   SharedMemory(uint8_t* data, size_t size) : data_(data), size_(size) {}
-  // Returns the size of the file at `path`, or nothing if it is another file or none.
+  // Returns the size of the file at `path` if it is the one that this object has mapped, and otherwise nothing.
   std::optional<size_t> SizeOfFile(const std::string& path) const;
   static absl::StatusOr<SharedMemory> MapDescriptor(int fd, const std::string& path, size_t bytes, Access access);
 

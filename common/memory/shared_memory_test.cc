@@ -33,7 +33,7 @@ TEST_F(SharedMemoryTest, OneWritesAnotherReads) {
   EXPECT_TRUE(absl::IsAlreadyExists(CreateSharedMemory(path, 5)));
   ASSERT_TRUE(RemoveSharedMemory(path).ok());
   ASSERT_TRUE(RemoveSharedMemory(path).ok());
-  // Mappings outlive the name.
+  // Mappings stay valid after the segment's file is removed.
   EXPECT_EQ(theirs->data()[0], 7);
 }
 

@@ -1,4 +1,5 @@
-// Collects metrics whose values are read when the page is requested (Metrics::AddSource), rather than counted.
+// Collects metrics that are not counted all the time: their values are read when somebody requests the page of metrics
+// (Metrics::AddSource).
 #ifndef REKINDLE_COMMON_METRICS_METRIC_SAMPLES_H_
 #define REKINDLE_COMMON_METRICS_METRIC_SAMPLES_H_
 
@@ -15,8 +16,8 @@ class MetricSamples {
  public:
   using Labels = std::map<std::string, std::string>;
 
-  // Adds one value. All values of a name get its first help and kind. If the same labels come twice, only the first
-  // value counts, because Prometheus would refuse a page that contains both.
+  // Adds one value of the metric `name`. The first value that is added sets the metric's help text and kind. If the
+  // same labels come twice, only the first value counts, because Prometheus would refuse a page that contains both.
   void Gauge(const std::string& name, const std::string& help, double value, const Labels& labels = {});
   // Adds the value of a counter. A counter never falls unless its process is restarted.
   void Counter(const std::string& name, const std::string& help, double value, const Labels& labels = {});

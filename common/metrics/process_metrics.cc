@@ -31,7 +31,7 @@ std::optional<double> Field(const std::vector<absl::string_view>& after_name, si
   return value;
 }
 
-// Returns when the machine was booted, in Unix seconds.
+// Returns the time at which the machine was booted, in Unix seconds.
 std::optional<double> BootTime() {
   std::ifstream stat("/proc/stat");
   for (std::string line; std::getline(stat, line);) {
@@ -47,7 +47,7 @@ std::optional<double> OpenDescriptors() {
   int count = 0;
   while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.';
   closedir(folder);
-  // One descriptor is that of the folder itself.
+  // One of the descriptors in /proc/self/fd is the one with which this function reads that folder.
   return count - 1;
 }
 
@@ -56,7 +56,7 @@ std::optional<double> OpenDescriptors() {
 void AddProcessMetrics(MetricSamples& samples) {
   constexpr size_t kUserTicks = 14, kSystemTicks = 15, kStartTicks = 22, kVirtualBytes = 23, kResidentPages = 24;
   const std::string stat = ReadAll("/proc/self/stat");
-  // The program's name may contain any character, so the last parenthesis ends it.
+  // The program's name in /proc/self/stat may contain any character, so only the last parenthesis ends it.
   const size_t name_end = stat.rfind(')');
   std::vector<absl::string_view> fields;
   if (name_end != std::string::npos && name_end + 2 < stat.size()) {

@@ -10,7 +10,7 @@
 namespace rekindle::common {
 
 struct HostPort {
-  // `host` has no brackets.
+  // `host` has no brackets, even if it is an IPv6 address.
   std::string host;
   int port = 0;
 };
@@ -27,7 +27,8 @@ absl::Status CheckAddress(const std::string& address);
 
 // Returns true for Unix sockets, 127.0.0.0/8, ::1 and "localhost".
 bool IsLocalAddress(const std::string& address);
-// Returns the result of IsLocalAddress, but false for Unix sockets, because their folders say who may call.
+// Returns the result of IsLocalAddress, but false for Unix sockets, because the permissions of their folders decide who
+// may connect.
 bool IsLoopback(const std::string& address);
 
 }  // namespace rekindle::common

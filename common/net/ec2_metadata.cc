@@ -7,7 +7,8 @@
 namespace rekindle::common {
 namespace {
 
-// `kTokenSeconds` is the longest lifetime that the service allows. A token is renewed after half of it.
+// `kTokenSeconds` is the longest lifetime that the metadata service of EC2 allows for a token. A token is renewed after
+// half of it.
 constexpr double kTokenSeconds = 21600;
 constexpr size_t kMaxToken = 1024;
 constexpr char kTokenHeader[] = "X-aws-ec2-metadata-token";
@@ -25,7 +26,7 @@ absl::StatusOr<std::string> Ec2Metadata::Get(const std::string& path, double now
     if (answer->status != 401 || again) {
       return absl::UnavailableError(absl::StrCat(path, ": HTTP status ", answer->status));
     }
-    // The token expired before its time, as it may if the machine was suspended.
+    // The metadata service refused the token before its lifetime was over, as it may if the machine was suspended.
     token_.clear();
   }
   return absl::InternalError("not reached");

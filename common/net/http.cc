@@ -33,7 +33,7 @@ bool IsLocal(const std::string& host) {
 
 struct Endpoint {
   bool secure = false;
-  // `host` has no brackets.
+  // `host` has no brackets, even if it is an IPv6 address.
   std::string host;
 };
 
@@ -72,8 +72,8 @@ absl::Status ToStatus(httplib::Error error, const std::string& endpoint) {
   }
 }
 
-// Ends a call when its time is over, whatever the call waits for. The limits of cpp-httplib would begin again with each
-// byte.
+// Ends an HTTP call when its time is over, whatever the call waits for. The time limits of cpp-httplib would begin
+// again with each byte.
 class Deadline {
  public:
   Deadline(double seconds, httplib::Client* client) : thread_([this, seconds, client] { Wait(seconds, client); }) {}
@@ -92,7 +92,8 @@ class Deadline {
  private:
   void Wait(double seconds, httplib::Client* client) {
     MutexLock lock(mutex_);
-    // A connection that is still being made cannot be ended yet, so the client is stopped again until the call returns.
+    // A connection that is still being made cannot be ended yet, so the client is stopped again and again until the
+    // call returns.
     const auto is_over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_over_; };
     for (auto wait = std::chrono::duration<double>(seconds); !over_.WaitFor(lock, wait, is_over);
          wait = std::chrono::duration<double>(0.1)) {
@@ -170,7 +171,7 @@ class HttpClient final : public Http {
   }
 
  private:
-  // Returns false if the client was stopped.
+  // Registers the client of the running call, so that Stop can end it. Returns false if Stop was called before.
   bool Begin(httplib::Client* client) {
     const MutexLock lock(mutex_);
     running_ = client;

@@ -1,4 +1,4 @@
-// Runs the HTTP client against a server that behaves and against servers that do not.
+// Runs the HTTP client against a correct server and against servers that stall or break the rules of HTTP and TLS.
 #include "common/net/http.h"
 
 #include <httplib.h>
@@ -107,7 +107,7 @@ TEST_F(HttpTest, AnInstanceMetadataServiceWithTokensThatExpire) {
   EXPECT_EQ(*metadata.Get("/latest/meta-data/none", 2), "");
 }
 
-// Makes two authorities, and a certificate of the first for 127.0.0.1.
+// Makes two certificate authorities, and a certificate for 127.0.0.1 that the first one has signed.
 class TlsTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -109,7 +109,7 @@ absl::StatusOr<Listeners> ListenOnAll(const HostPort& at, const std::string& fla
     }
   };
   if (found.ok()) add(found->get());
-  // The machine has no IPv6.
+  // A machine without IPv6 cannot listen on ::, so only the addresses of IPv4 are used.
   if (listeners.sockets.empty() && everywhere && cause != EADDRINUSE) {
     named.host = "0.0.0.0";
     found = Resolve(named, flag);

@@ -18,12 +18,12 @@ namespace {
 constexpr absl::string_view kEndOfLine = "\r\n";
 constexpr absl::string_view kEndOfHead = "\r\n\r\n";
 constexpr absl::string_view kMalformed = "\r\n\r\n";
-// The headers in `kUnused` are left out, because no answer is cut into ranges or compressed and no request body is
-// asked for.
+// The headers in `kUnused` are left out, because the servers of Rekindle never send a part of an answer, never compress
+// one, and never ask a client for the body of a request.
 constexpr absl::string_view kUnused[] = {"Range", "If-Range", "Accept-Encoding", "Expect"};
 
-// Returns the head without the unused headers. Returns nothing if it is malformed, so that two readers might take it
-// for different requests.
+// Returns the head of a request without the headers in `kUnused`. Returns nothing if the head is malformed, so that two
+// readers might take it for different requests.
 std::optional<std::string> WellFormed(absl::string_view head) {
   const std::vector<absl::string_view> lines = absl::StrSplit(absl::StripSuffix(head, kEndOfHead), kEndOfLine);
   std::string kept;

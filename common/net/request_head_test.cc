@@ -5,7 +5,7 @@
 namespace rekindle::common {
 namespace {
 
-// Sends a head in pieces of `piece` bytes and returns what is let through.
+// Sends a request's head through the filter in pieces of `piece` bytes, and returns what is let through.
 std::string Through(const std::string& sent, size_t piece = 1000, size_t* left = nullptr) {
   RequestHead head(1000);
   size_t at = 0;

@@ -23,7 +23,7 @@
 namespace rekindle::common {
 namespace {
 
-// Describes one end of a connection as the kernel's tables do.
+// Describes one end of a TCP connection as the kernel's socket tables do.
 struct End {
   int family = AF_UNSPEC;
   // `address` is in network order. An IPv4 address is in the first word.
@@ -46,7 +46,7 @@ End EndOf(const sockaddr_storage& from) {
     const auto& v6 = reinterpret_cast<const sockaddr_in6&>(from);
     end = {.family = AF_INET6, .address = {}, .port = v6.sin6_port};
     std::memcpy(end.address.data(), &v6.sin6_addr, sizeof(v6.sin6_addr));
-    // gRPC uses IPv6 sockets for IPv4.
+    // gRPC uses IPv6 sockets for IPv4 connections, too.
     if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) end = {.family = AF_INET, .address = {end.address[3]}, .port = end.port};
   }
   return end;
@@ -69,7 +69,7 @@ std::optional<Connection> ConnectionOf(int fd) {
   return Connection{EndOf(here), EndOf(there)};
 }
 
-// Returns the connections of this process to that port on loopback.
+// Returns the connections of this process to `port` on loopback.
 std::vector<Connection> ConnectionsTo(int port) {
   std::vector<Connection> found;
   DIR* descriptors = opendir("/proc/self/fd");
@@ -84,7 +84,8 @@ std::vector<Connection> ConnectionsTo(int port) {
   return found;
 }
 
-// Asks for the one socket that has these ends. NOT_FOUND says that there is none or that this kernel has no such table.
+// Asks the kernel for the one socket that has these two ends. NOT_FOUND says that there is no such socket or that this
+// kernel has no table of sockets.
 absl::StatusOr<inet_diag_msg> FindSocket(int netlink, const Connection& ends) {
   struct {
     nlmsghdr header = {};
@@ -145,14 +146,15 @@ absl::StatusOr<std::vector<uid_t>> OwnersOfPort(int port) {
   for (const Connection& ours : connections) {
     const absl::StatusOr<inet_diag_msg> theirs = FindSocket(netlink.get(), {ours.there, ours.here});
     if (absl::IsNotFound(theirs.status())) {
-      // This process's own end exists in any case. A kernel that does not find it either has no such table.
+      // This process's own end of the connection exists in any case. A kernel that does not find it either has no table
+      // of sockets.
       const absl::StatusOr<inet_diag_msg> own = FindSocket(netlink.get(), ours);
       const bool is_closed = !Has(ConnectionsTo(port), ours);
       if (is_closed || !absl::IsNotFound(own.status())) return unknown;
       return absl::UnimplementedError("this kernel does not tell whose a socket is");
     }
     if (!theirs.ok()) return theirs.status();
-    // Nobody has accepted the connection, and until then it has no owner.
+    // A connection that nobody has accepted yet has no owner.
     if (theirs->idiag_inode == 0) return unknown;
     if (std::find(owners.begin(), owners.end(), theirs->idiag_uid) == owners.end()) owners.push_back(theirs->idiag_uid);
   }

@@ -1,5 +1,5 @@
-// Finds the user whose process is at the other end of a TCP connection within this machine. On loopback an address does
-// not say that, and any process can take a port that another one has left.
+// Finds the user whose process is at the other end of a TCP connection within this machine. On loopback the address
+// does not identify that user, because any process can take a port that another one has left.
 #ifndef REKINDLE_COMMON_NET_SOCKET_OWNER_H_
 #define REKINDLE_COMMON_NET_SOCKET_OWNER_H_
 
@@ -11,7 +11,7 @@
 
 namespace rekindle::common {
 
-// Returns the users to whose processes this process is connected on loopback at that port, each once. It asks the
+// Returns the users to whose processes this process is connected on loopback at `port`, each user once. It asks the
 // kernel, so no process can lie. It is thread-safe and costs some microseconds for each open descriptor of this
 // process. UNAVAILABLE says that there is no such connection or that nobody has accepted one yet. UNIMPLEMENTED says
 // that this kernel does not report owners.

@@ -23,11 +23,11 @@ struct ObjectInfo {
   bool is_prefix = false;
 };
 
-// Makes single attempts. It is thread-safe. Calls may be abandoned, so they run on threads that hold the client and
-// everything that they use.
+// Makes single attempts at operations on a bucket. It is thread-safe. Calls may be abandoned, so they run on threads
+// that hold the client and everything that they use.
 //
 // Keys are relative to the bucket, and the caller has checked them. Errors are those of object_errors.h. NOT_FOUND says
-// that the object is not there but its bucket is.
+// that the object does not exist but its bucket does.
 class ObjectClient {
  public:
   // An `Upload` is an object that is being uploaded. It is thread-compatible. Destroying it before Finish succeeded
@@ -35,7 +35,8 @@ class ObjectClient {
   class Upload {
    public:
     virtual ~Upload() = default;
-    // Writes a piece. It may return before the piece has arrived, and keeps the piece until then.
+    // Writes the next piece of the object. The call may return before the piece has arrived at the store, and the
+    // upload keeps the piece until then.
     virtual absl::Status Write(std::vector<uint8_t> piece) = 0;
     // Completes the object, which is durable on return.
     virtual absl::Status Finish() = 0;
@@ -43,13 +44,13 @@ class ObjectClient {
 
   virtual ~ObjectClient() = default;
   virtual absl::StatusOr<std::shared_ptr<Upload>> StartUpload(const std::string& key) = 0;
-  // Reads exactly `bytes` from `offset` of an object that has `size`. Returns UNAVAILABLE if fewer arrived.
+  // Reads exactly `bytes` bytes from `offset` of an object of `size` bytes. Returns UNAVAILABLE if fewer arrived.
   virtual absl::StatusOr<std::vector<uint8_t>> Read(const std::string& key, int64_t size, int64_t offset,
                                                     int64_t bytes) = 0;
   virtual absl::StatusOr<ObjectInfo> Head(const std::string& key) = 0;
-  // Returns what is directly below `prefix` + "/". The list is empty if there is nothing.
+  // Returns the objects and "folders" directly below `prefix` + "/". The list is empty if there are none.
   virtual absl::StatusOr<std::vector<ObjectInfo>> List(const std::string& prefix) = 0;
-  // Deletes an object. Returns OK if it is not there.
+  // Deletes an object. Returns OK if it does not exist.
   virtual absl::Status Delete(const std::string& key) = 0;
 };
 

@@ -52,7 +52,7 @@ std::string WithoutSecrets(const std::string& text) {
       continue;
     }
     absl::StrAppend(&clean, line.substr(at, value - at), "***");
-    // The value of a header may contain spaces.
+    // The value of a header may contain spaces, so it ends only at the end of the line.
     const bool header = line[value - 1] == ' ';
     at = header ? line.size() : std::min(line.find_first_of(kValueEnds, value), line.size());
   }

@@ -24,8 +24,8 @@ namespace rekindle::common {
 namespace {
 
 constexpr double kConnectSeconds = 3;
-// One request is tried again `kRequestRetries` times, within one attempt of ObjectStore. A part that fails must not
-// cost the whole object.
+// One request is tried again `kRequestRetries` times, within one attempt of ObjectStore. Otherwise the failure of one
+// part would cause a new upload of the whole object.
 constexpr int kRequestRetries = 3;
 constexpr RetryPolicy kRequestPolicy = {.first_seconds = 0.05, .longest_seconds = 1};
 constexpr double kGcsRetrySeconds = 10;
@@ -94,7 +94,7 @@ class ArrowClient : public ObjectClient {
                                             int64_t bytes) override {
     const std::string what = "cannot read " + key;
     arrow::fs::FileInfo info(Path(key), arrow::fs::FileType::File);
-    // The known size saves a request.
+    // Arrow is given the size of the object, because otherwise it would ask the store with one more request.
     info.set_size(size);
     const auto file = fs_->OpenInputFile(info);
     if (!file.ok()) return Error(what, file.status());
@@ -110,7 +110,7 @@ class ArrowClient : public ObjectClient {
     const auto info = fs_->GetFileInfo(Path(key));
     if (!info.ok()) return Error(what, info.status());
     if (info->type() == arrow::fs::FileType::File) return Convert(*info);
-    // A folder has objects below it, but is no object.
+    // A "folder" has objects below it, but is no object itself.
     if (info->type() == arrow::fs::FileType::Directory) return absl::NotFoundError(key + " is not in the store");
     return Absent(what, key + " is not in the store");
   }
@@ -158,7 +158,8 @@ class ArrowClient : public ObjectClient {
             .is_prefix = info.type() == arrow::fs::FileType::Directory};
   }
 
-  // Returns NOT_FOUND if the bucket is there. Without the bucket nothing is known about the object.
+  // Returns NOT_FOUND for a missing object if its bucket exists. Otherwise returns the error of the missing bucket,
+  // because without the bucket nothing is known about the object.
   absl::Status Absent(const std::string& what, const std::string& message) {
     const auto bucket = fs_->GetFileInfo(bucket_);
     if (!bucket.ok() && !IsAbsent(bucket.status())) return ObjectError(what, bucket.status().message());
@@ -182,9 +183,10 @@ int (*abandoned_calls)() = nullptr;
 arrow::Status StartS3() {
   if (arrow::fs::IsS3Initialized()) return arrow::Status::OK();
   arrow::fs::S3GlobalOptions options = arrow::fs::S3GlobalOptions::Defaults();
-  // Errors are returned as statuses, from which secrets are removed. Log lines would not be cleaned.
+  // The log of the S3 library is off, because its lines might contain secrets. Errors are returned as statuses, from
+  // which secrets are removed.
   options.log_level = arrow::fs::S3LogLevel::Off;
-  // Without the handler a connection that breaks would end the process.
+  // Without a handler of SIGPIPE a connection that breaks would end the process.
   options.install_sigpipe_handler = true;
   ARROW_RETURN_NOT_OK(arrow::fs::InitializeS3(options));
   // FinalizeS3 waits for calls in progress, so it is not called if calls hang.
@@ -202,9 +204,9 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeS3(const ObjectUri& ur
   options.endpoint_override = uri.endpoint;
   options.force_virtual_addressing = uri.virtual_addressing;
   options.connect_timeout = kConnectSeconds;
-  // Parts are written in parallel.
+  // S3 uploads the parts of an object in parallel.
   options.background_writes = true;
-  // An object of one part takes one request.
+  // An object that fits one part is uploaded with one request.
   options.allow_delayed_open = true;
   options.retry_strategy = std::make_shared<JitteredRetries>();
   ARROW_ASSIGN_OR_RAISE(auto fs, arrow::fs::S3FileSystem::Make(options));
@@ -247,7 +249,7 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeAzure(const ObjectUri&
 }
 
 absl::StatusOr<std::shared_ptr<ObjectClient>> Open(const ObjectUri& uri, int (*abandoned)()) {
-  // Arrow requires that its caller starts S3 only once.
+  // Arrow requires that its caller initializes S3 only once.
   static Mutex mutex;
   const MutexLock lock(mutex);
   abandoned_calls = abandoned;

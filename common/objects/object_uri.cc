@@ -16,7 +16,7 @@ namespace {
 
 // `kMaxPath` limits a path of a file system.
 constexpr size_t kMaxPath = 3000;
-// `kMaxPrefix` leaves room for names, as object keys have at most 1024 bytes.
+// `kMaxPrefix` leaves room for the names of objects after the prefix, as object keys have at most 1024 bytes.
 constexpr size_t kMaxPrefix = 512;
 constexpr size_t kMaxShown = 200;
 constexpr char kForms[] =
@@ -98,7 +98,8 @@ absl::StatusOr<ObjectUri> ParseFile(const std::string& rest) {
   return uri;
 }
 
-// Sets the part after "://": "bucket", or Azure's "container@account[.dfs.core.windows.net]".
+// Sets the bucket (and Azure's account) from the part of a URI after "://", which is "bucket", or for Azure
+// "container@account[.dfs.core.windows.net]".
 absl::Status SetAuthority(const std::string& authority, ObjectUri* uri) {
   const size_t at = authority.find('@');
   uri->bucket = authority.substr(0, at);

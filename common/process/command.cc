@@ -20,7 +20,7 @@ int Milliseconds(double until) {
   return static_cast<int>(std::max(0.0, std::ceil((until - SteadySeconds()) * 1000)));
 }
 
-// Returns what the command wrote until its end, the limit of bytes or `until`.
+// Returns what the command wrote until its end, the limit of bytes or the time `until`.
 std::string ReadUntil(int fd, size_t limit, double until) {
   std::string text;
   char part[4096];
@@ -69,7 +69,7 @@ absl::StatusOr<CommandResult> RunToEnd(const CommandOptions& options) {
   const double until = SteadySeconds() + options.limit_seconds;
   CommandResult result;
   result.output = ReadUntil(output.get(), options.max_bytes, until);
-  // Closing the pipe ends a command that never stops printing.
+  // If this process closes its end of the pipe, a command that never stops printing ends.
   output.Reset();
   const bool ended = AwaitEnd(*process, until);
   // The whole process group is killed before its pid can be reused, because processes that the command started may

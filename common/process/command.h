@@ -20,7 +20,7 @@ struct CommandOptions {
   double limit_seconds = 10;
   // Output beyond `max_bytes` is lost, and a program that writes more is ended.
   size_t max_bytes = 4096;
-  // If `keep_stderr` is set, its errors go to this process's stderr. Otherwise they are a part of the output.
+  // If `keep_stderr` is set, the program's stderr is that of this process. Otherwise it is a part of the output.
   bool keep_stderr = false;
 };
 
@@ -29,12 +29,12 @@ struct CommandResult {
   std::string output;
 };
 
-// Returns this process's own environment.
+// Returns the environment of this process.
 std::vector<std::string> OwnEnvironment();
 
-// Runs the command and returns how it ended and what it wrote. DEADLINE_EXCEEDED says that it did not end in time.
-// Processes that it leaves in its process group are killed. It does not outlive the calling thread. Its input is empty.
-// The call blocks and is thread-safe.
+// Runs the command and returns how it ended and what it wrote. DEADLINE_EXCEEDED says that the command did not end in
+// time. Processes that it leaves in its process group are killed. The command does not outlive the calling thread, and
+// its input is empty. The call blocks and is thread-safe.
 absl::StatusOr<CommandResult> RunToEnd(const CommandOptions& options);
 // Runs a command that has to end with 0, and returns what it wrote. UNAVAILABLE says that it ended with something else.
 absl::StatusOr<std::string> RunCommand(const CommandOptions& options);

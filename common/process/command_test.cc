@@ -42,7 +42,7 @@ TEST(RunCommand, OneThatHangsIsKilledWithWhatItStarted) {
 TEST(RunCommand, OneThatPrintsOnAndOnIsEnded) {
   CommandOptions options = Shell("exec yes");
   options.max_bytes = 1000;
-  // SIGPIPE ended the command.
+  // The command prints for ever, so SIGPIPE ends it when its output reaches the limit.
   EXPECT_TRUE(absl::IsUnavailable(RunCommand(options).status()));
 }
 
@@ -60,7 +60,7 @@ TEST(RunToEnd, WhatItLeavesRunningIsKilled) {
   ASSERT_TRUE(run.ok()) << run.status();
   const auto identity = Identify(std::stoi(run->output));
   const absl::StatusOr<Process> left = identity.ok() ? Process::Open(*identity) : identity.status();
-  // The process is gone already.
+  // The process that the command left behind is gone already.
   if (!left.ok()) return;
   pollfd ended = {.fd = left->fd(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(poll(&ended, 1, 20'000), 1);

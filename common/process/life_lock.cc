@@ -25,8 +25,8 @@ namespace rekindle::common {
 namespace {
 
 constexpr off_t kFileBytes = 4096;
-// A lock is taken once and released once. The limit stops a process that changes it for ever from keeping the watcher
-// busy.
+// A life lock changes only twice: it is taken once and released once. A lock that changes more than `kMostChanges`
+// times is reported as broken, so that a process that changes it for ever cannot keep the watcher busy.
 constexpr int kMostChanges = 16;
 
 void WakeAll(const uint32_t* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
@@ -46,7 +46,7 @@ absl::StatusOr<uint32_t*> MapWord(int file, const std::string& path, int protect
 robust_list_head held_locks;
 robust_list held_lock;
 
-// Takes the lock. It must run in the thread that will hold it.
+// Takes the life lock. It must run in the thread that will hold the lock.
 absl::Status Take(uint32_t* word, const std::string& path) {
   held_lock.next = &held_locks.list;
   held_locks.list.next = &held_lock;
@@ -54,7 +54,8 @@ absl::Status Take(uint32_t* word, const std::string& path) {
   held_locks.list_op_pending = nullptr;
   if (syscall(SYS_set_robust_list, &held_locks, sizeof held_locks) != 0) return ErrnoError("set_robust_list");
   uint32_t free = 0;
-  // The mark says that somebody waits. Without it the kernel would wake nobody.
+  // FUTEX_WAITERS says that somebody waits for the lock. Without this mark the kernel would wake nobody when the holder
+  // dies.
   const uint32_t held = static_cast<uint32_t>(gettid()) | FUTEX_WAITERS;
   if (!__atomic_compare_exchange_n(word, &free, held, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
     return absl::FailedPreconditionError(absl::StrCat(path, " is not free: another process holds it or died with it"));
@@ -118,7 +119,8 @@ LifeLock::~LifeLock() {
 
 absl::StatusOr<uint32_t> LifeLock::Read() const {
   uint32_t word = 0;
-  // The word is not read through the mapping, because that would be a SIGBUS if the file was truncated.
+  // The lock's word is read from the file and not through the mapping, because a truncated file would cause a SIGBUS
+  // there.
   if (pread(file_.get(), &word, sizeof word, 0) == sizeof word) return word;
   return absl::DataLossError("the file of a life lock was cut off");
 }
@@ -139,7 +141,7 @@ absl::StatusOr<bool> LifeLock::AwaitDeath(double seconds) {
     const absl::StatusOr<uint32_t> after = Read();
     if (!after.ok()) return after.status();
     if (*after == *word) {
-      // The wait was ended by Wake.
+      // If the wait ended although the lock's word is unchanged, Wake has ended it.
       if (waited) return false;
       continue;
     }

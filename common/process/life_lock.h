@@ -1,6 +1,6 @@
 // A life lock is a lock in a file that a process holds until it dies. A watcher of the lock notices the death before
-// the kernel frees the dead process's memory. Only after that does a pidfd become readable and do sockets close. With
-// gigabytes in small pages that is a second later.
+// the kernel frees the dead process's memory. Only after that does a pidfd become readable and do sockets close. If the
+// process had gigabytes in small pages, that is a second later.
 //
 // It is a robust futex (Linux, Documentation/locking/robust-futex-ABI.rst): a word of shared memory with the holder's
 // thread id, which the kernel marks when that thread ends. A release is a hint and no proof, because every process that
@@ -40,9 +40,9 @@ class LifeLock {
   LifeLock& operator=(LifeLock&&) = delete;
   ~LifeLock();
 
-  // Returns whether the holder has died with the lock. It waits for that for `seconds`, or until Wake.
+  // Returns whether the holder has died with the lock. It waits for the death for up to `seconds`, or until Wake.
   absl::StatusOr<bool> AwaitDeath(double seconds);
-  // Ends a wait that has begun. It is thread-safe.
+  // Ends a wait that has begun in AwaitDeath. It is thread-safe.
   void Wake() const;
 
  private:
@@ -51,7 +51,7 @@ class LifeLock {
   absl::StatusOr<uint32_t> Read() const;
 
   UniqueFd file_;
-  // `word_` is mapped, but only its address is used.
+  // `word_` is mapped, but only the address is used and never the memory.
   uint32_t* word_;
   int changes_ = 0;
 };

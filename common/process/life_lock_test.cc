@@ -78,7 +78,7 @@ TEST_F(LifeLockTest, TellsOfEachKindOfDeathAndOnlyOfDeath) {
     ASSERT_TRUE(died.ok()) << died.status();
     EXPECT_TRUE(*died);
     EndOfHolder();
-    // An agent that starts later would open the lock like this.
+    // An agent that starts only after the holder's death opens the lock anew, and learns of the death at once.
     auto again = LifeLock::Open(path_);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_TRUE(*again->AwaitDeath(0));
@@ -151,7 +151,7 @@ TEST_F(LifeLockTest, WhoChangesItForEverKeepsNobodyBusy) {
     }
   });
   auto died = lock->AwaitDeath(kPatience);
-  // A call of Wake may have ended the wait.
+  // A call of Wake may have ended the wait before the holder's death, so the test waits again.
   while (died.ok() && !*died) died = lock->AwaitDeath(kPatience);
   stop = true;
   writer.join();

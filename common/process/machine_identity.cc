@@ -30,7 +30,8 @@ std::string LinkTarget(const char* path) {
   return length < 0 ? "" : std::string(target, static_cast<size_t>(length));
 }
 
-// Returns the addresses of interfaces with a device behind them. Virtual ones may get another address at each boot.
+// Returns the hardware addresses of the network interfaces that have a device behind them. Virtual interfaces may get
+// another address at each boot.
 std::vector<std::string> HardwareAddresses() {
   std::vector<std::string> addresses;
   std::error_code error;

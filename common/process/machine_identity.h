@@ -9,7 +9,7 @@ namespace rekindle::common {
 struct MachineIdentity {
   // `boot` changes with each boot.
   std::string boot;
-  // `processes` is the pid namespace. Two with equal `boot` and `processes` see the same processes.
+  // `processes` is the pid namespace. Two processes whose `boot` and `processes` are equal see the same processes.
   std::string processes;
   // `hardware` stays the same over boots. It consists of the installation's id and the network hardware, so that a copy
   // of the disk in another machine is distinguished. It is empty if no such hardware is visible, as in most containers.

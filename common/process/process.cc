@@ -64,8 +64,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// Holds everything that the child needs. It is made before the fork, because after it only async-signal-safe calls are
-// allowed.
+// Holds everything that the child process needs. It is made before the fork, because the child may make only
+// async-signal-safe calls.
 struct ChildPlan {
   std::vector<char*> argv;
   std::vector<char*> environment;
@@ -81,8 +81,8 @@ struct ChildPlan {
   int gate;
 };
 
-// Runs the child. All signals are blocked on entry, so that neither a handler of the parent nor a signal that should be
-// blocked can act in between.
+// Runs the child. All signals are blocked on entry. So no handler of the parent, and no signal that the child has to
+// block, can act before the child has set its own signal actions and mask.
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   struct sigaction standard = {};
   standard.sa_handler = SIG_DFL;
@@ -93,7 +93,7 @@ struct ChildPlan {
   if (plan.new_group) setpgid(0, 0);
   if (plan.parent_death_signal != 0) {
     prctl(PR_SET_PDEATHSIG, plan.parent_death_signal);
-    // The parent ended before prctl.
+    // The parent ended before prctl had set the signal for its death.
     if (getppid() != plan.parent) _exit(125);
   }
   char go = 0;
@@ -187,8 +187,7 @@ absl::StatusOr<Process> Process::Open(const ProcessIdentity& identity) {
   if (!fd.valid()) {
     return errno == ESRCH ? Gone(identity) : ErrnoError(absl::StrCat("pidfd_open of process ", identity.pid));
   }
-  // The descriptor refers to one process for good. If that process has the start time of `identity`, it is the right
-  // one.
+  // The pidfd stays with one process. If that process has the start time of `identity`, it is the right one.
   const absl::StatusOr<ProcessIdentity> found = Identify(identity.pid);
   if (!found.ok() || *found != identity) return Gone(identity);
   return Process(identity, std::move(fd));
@@ -283,7 +282,8 @@ absl::StatusOr<PendingChild> PendingChild::Start(const SpawnOptions& options) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = fork();
   if (pid == 0) {
-    // Otherwise the child's own copy would keep the gate open after this process is gone.
+    // The child closes its copy of the writing end of the pipe on which it waits for permission to exec. Otherwise it
+    // would not notice that the parent is gone.
     close(gate[1]);
     RunChild(plan);
   }

@@ -50,15 +50,17 @@ struct ExitStatus {
   // Returns a text like "exit code 3" or "killed by signal 9 (Killed)".
   std::string ToString() const;
 };
-// Converts si_code and si_status of siginfo_t.
+// Converts si_code and si_status of siginfo_t to an ExitStatus.
 ExitStatus FromWaitStatus(int code, int status);
-// Parses field 52 of the text of /proc/PID/stat. Returns nothing if it is 0 or a signal that stops a process.
+// Parses field 52 (exit_code) of the text of /proc/PID/stat. Returns nothing if it is 0 or a signal that stops a
+// process.
 std::optional<ExitStatus> ParseEnding(const std::string& stat);
 
 // A `Process` is a handle on exactly one process. It is thread-compatible.
 class Process {
  public:
-  // Returns NOT_FOUND unless that very process exists. It may be a zombie.
+  // Opens a handle on the process that has this pid and start time, which may be a zombie. Returns NOT_FOUND if it does
+  // not exist.
   static absl::StatusOr<Process> Open(const ProcessIdentity& identity);
 
   const ProcessIdentity& identity() const { return identity_; }
@@ -117,9 +119,9 @@ struct SpawnOptions {
 
 // Sets the share of the processor that this process's session gets against others. `nice` is from 0 (the usual share)
 // to 19 (the smallest share). Linux weighs sessions before it looks at the nice values inside (sched(7), autogroup).
-// Unlike those, every user may lower it back to 0. Returns true if it is set or if this kernel has no such feature.
-// Returns false if it has to be tried again later, as the whole machine allows at most one change in 0.1 s. It is
-// async-signal-safe.
+// Every user may lower the value of a session back to 0, which is not so for the nice value of a process. Returns true
+// if the share is set or if this kernel has no such feature. Returns false if the caller has to try again later, as the
+// whole machine allows at most one change in 0.1 s. It is async-signal-safe.
 bool SetSessionNice(int nice);
 
 // A `PendingChild` is a child that waits before its exec, so that its identity can be recorded first. If this object or

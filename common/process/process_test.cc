@@ -62,7 +62,7 @@ TEST(Ending, OfTheTextOfProc) {
   EXPECT_FALSE(ending(0).has_value());
   EXPECT_EQ(ending(3 << 8)->code, 3);
   EXPECT_EQ(ending(SIGKILL)->code, -SIGKILL);
-  // The process ended with a core dump.
+  // The bit 0x80 says that the process dumped core.
   EXPECT_EQ(ending(SIGABRT | 0x80)->code, -SIGABRT);
   EXPECT_FALSE(ending(SIGSTOP).has_value());
   EXPECT_FALSE(ending(SIGTSTP).has_value());
@@ -92,7 +92,7 @@ TEST(ProcessIdentity, AnotherStartTimeIsAnotherProcess) {
   ProcessIdentity other = *Identify(getpid());
   other.start_time_ticks -= 1;
   EXPECT_FALSE(other.Alive());
-  // If the signal was sent, it would kill this test.
+  // The pid is that of this test, which SIGKILL would end if it was sent.
   EXPECT_TRUE(absl::IsNotFound(other.SendSignal(SIGKILL)));
   EXPECT_FALSE(ProcessIdentity{}.Alive());
 }

@@ -30,7 +30,8 @@ constexpr size_t kShortestToken = 16;
 constexpr size_t kLongestToken = 4096;
 constexpr size_t kRandomBytes = 32;
 constexpr char kNamePrefix[] = "token-";
-// After `kForgottenSeconds` the copy of another place is removed.
+// A copy of a token from another machine, boot or network is removed after `kForgottenSeconds`, because nobody here can
+// see whether its process still runs.
 constexpr time_t kForgottenSeconds = 30 * 24 * 3600;
 
 absl::Status Unfit(const std::string& path, const std::string& why) {
@@ -91,7 +92,8 @@ absl::StatusOr<std::string> ReadAll(int fd, const std::string& path) {
   return CheckToken(std::move(text), path);
 }
 
-// Reads a token that belongs to this user and that nobody else may read, and returns it with its time.
+// Reads a token that belongs to this user and that nobody else may read, and returns it with its file's time of
+// modification.
 absl::StatusOr<std::pair<timespec, std::string>> ReadCopy(const std::string& folder, const std::string& name) {
   const absl::StatusOr<UniqueFd> in = OpenOwnFolder(folder);
   if (!in.ok()) return in.status();
@@ -107,8 +109,7 @@ absl::StatusOr<std::pair<timespec, std::string>> ReadCopy(const std::string& fol
   return std::pair(info.st_mtim, *std::move(token));
 }
 
-// Removes the file of that name only if it is the open file `file`, because another process may have put another file
-// there.
+// Removes the file `name` only if it is the open file `file`, because another process may have put another file there.
 void RemoveThat(int folder, const std::string& name, int file) {
   struct stat meant = {}, moved = {};
   const std::string aside = TemporaryName(name);
@@ -120,7 +121,7 @@ void RemoveThat(int folder, const std::string& name, int file) {
   }
 }
 
-// Removes the copies of processes that are gone, whose locks the kernel has freed.
+// Removes the copies of tokens whose processes are gone. The kernel has freed the locks of these processes.
 void RemoveLeftovers(int folder) {
   DIR* entries = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (entries == nullptr) return;
@@ -131,7 +132,7 @@ void RemoveLeftovers(int folder) {
     const UniqueFd file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat info = {};
     if (!file.valid() || fstat(file.get(), &info) != 0) continue;
-    // A lock of another machine may not be visible here.
+    // If the copy is of another machine, its lock may not be visible on this one.
     if (!absl::EndsWith(name, here) && time(nullptr) - info.st_mtime < kForgottenSeconds) continue;
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) RemoveThat(folder, name, file.get());
   }
@@ -153,7 +154,7 @@ bool SameSecret(std::string_view given, std::string_view expected) {
 absl::Status MakeTokenFile(const std::string& path) {
   struct stat info = {};
   if (lstat(path.c_str(), &info) == 0) {
-    // The creator of the file knows its content.
+    // Whoever created the token file knows the token, so only this user or root may own the file.
     if (!S_ISREG(info.st_mode) || (info.st_uid != geteuid() && info.st_uid != 0)) {
       return Unfit(path, "is no file of this user's: remove it, and a new one is made");
     }
@@ -207,7 +208,7 @@ absl::Status PublishedToken::PublishIn(const std::string& folder, const std::str
   const std::string path = absl::StrCat(folder, "/", unfinished);
   if (!file.valid()) return ErrnoStatus(errno, "cannot create", path);
   const std::string line = absl::StrCat(token, "\n");
-  // Not every file system has locks. Without a lock the copy stays longer.
+  // Not every file system has locks. A copy without a lock is removed later.
   (void)flock(file.get(), LOCK_EX | LOCK_NB);
   const bool written = write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
                        renameat(in->get(), unfinished.c_str(), in->get(), name_.c_str()) == 0;

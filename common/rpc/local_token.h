@@ -20,22 +20,22 @@
 
 namespace rekindle::common {
 
-// Returns the token in that file: one line of 16 to 4096 visible ASCII characters, without the space around it.
-// INVALID_ARGUMENT names the flag, the file and what is wrong with it.
+// Returns the token in the file at `path`: one line of 16 to 4096 visible ASCII characters, without the space around
+// it. INVALID_ARGUMENT names the flag, the file and what is wrong with it.
 absl::StatusOr<std::string> ReadToken(const std::string& path);
 
 // Returns whether two secrets are the same. The time depends only on their lengths, which are no secret.
 bool SameSecret(std::string_view given, std::string_view expected);
 
 // Checks the token in a file. If there is no such file, it creates one with a new token, for this user alone (0600).
-// INVALID_ARGUMENT says what ReadToken says, or that the path is a link or a file that belongs neither to this user nor
-// to root. Two processes must not call it at once for the same path.
+// INVALID_ARGUMENT says that ReadToken refuses the file, or that the path is a link or a file that belongs neither to
+// this user nor to root. Two processes must not call it at once for the same path.
 absl::Status MakeTokenFile(const std::string& path);
 
 // Returns the user that a token created here names, as in `u1000-5f...`. Returns nothing for any other token.
 std::optional<uid_t> OwnerNamedBy(const std::string& token);
 
-// Returns the user's own folders in which copies lie: $XDG_RUNTIME_DIR/rekindle (or that of /run/user), which may
+// Returns the user's own folders for copies of tokens: $XDG_RUNTIME_DIR/rekindle (or that of /run/user), which may
 // disappear when the user logs out, and ~/.local/state/rekindle. They need not exist.
 std::vector<std::string> TokenFolders();
 
@@ -44,7 +44,7 @@ std::vector<std::string> TokenFolders();
 class PublishedToken {
  public:
   // Publishes the token in every folder in which that works. UNAVAILABLE says that it works in none, and why. A folder
-  // is created for this user alone (0700). A folder of another user is passed over.
+  // is created for this user alone (0700). A folder of another user is skipped.
   static absl::StatusOr<PublishedToken> Publish(int port, const std::string& token);
   PublishedToken(PublishedToken&&) = default;
   ~PublishedToken();
@@ -52,7 +52,7 @@ class PublishedToken {
  private:
   struct Copy {
     UniqueFd folder;
-    // `file` is locked for as long as its process lives.
+    // The process that publishes the token holds a lock on `file` for as long as it lives.
     UniqueFd file;
   };
   explicit PublishedToken(std::string name) : name_(std::move(name)) {}
@@ -62,8 +62,8 @@ class PublishedToken {
   std::vector<Copy> copies_;
 };
 
-// Returns the newest copy for that port. NOT_FOUND says that there is none that belongs to this user and to nobody
-// else.
+// Returns the newest copy of the token for `port`. NOT_FOUND says that there is no copy that belongs to this user and
+// that nobody else may read.
 absl::StatusOr<std::string> FindToken(int port);
 
 }  // namespace rekindle::common

@@ -28,7 +28,7 @@ class LocalTokenTest : public testing::Test {
     ASSERT_EQ(mkdir(Runtime().c_str(), 0700) | mkdir(Home().c_str(), 0700), 0);
     setenv("XDG_RUNTIME_DIR", Runtime().c_str(), 1);
     setenv("HOME", Home().c_str(), 1);
-    // Private files must be private by their own mode.
+    // With umask 0 a token file is private only if the code gives it a private mode.
     mask_ = umask(0);
   }
   void TearDown() override { umask(mask_); }
@@ -44,7 +44,7 @@ class LocalTokenTest : public testing::Test {
     EXPECT_EQ(lstat(path.c_str(), &info), 0) << path;
     return info.st_mode & 07777;
   }
-  // Returns the names of copies in a folder.
+  // Returns the names of the copies of tokens in a folder.
   static std::vector<std::string> Copies(const std::string& folder) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder)) {

@@ -96,7 +96,7 @@ RpcAcceptor::RpcAcceptor(RpcSockets sockets, HandOver hand_over)
 absl::StatusOr<std::unique_ptr<RpcAcceptor>> RpcAcceptor::Start(RpcSockets sockets, HandOver hand_over) {
   std::unique_ptr<RpcAcceptor> self(new RpcAcceptor(std::move(sockets), std::move(hand_over)));
   if (!self->stop_.valid()) return ErrnoError("eventfd");
-  // The thread blocks all signals, so that they reach the threads that wait for them.
+  // The acceptor's thread blocks all signals, so that signals reach the threads that wait for them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -117,7 +117,8 @@ void RpcAcceptor::Stop() {
     (void)!eventfd_write(stop_.get(), 1);
     thread_.join();
   }
-  // The path is removed while the socket still answers, so that no other process has taken it by then.
+  // The path of the Unix socket is removed while the socket still answers, so that no other process can have taken the
+  // path by then.
   if (!sockets_.unix_path.empty()) RemoveSocket(sockets_.unix_path);
   sockets_.sockets.clear();
 }
@@ -126,7 +127,8 @@ void RpcAcceptor::Run() {
   std::vector<pollfd> waited = {{.fd = stop_.get(), .events = POLLIN, .revents = 0}};
   for (const UniqueFd& socket : sockets_.sockets) waited.push_back({socket.get(), POLLIN, 0});
   for (;;) {
-    // A listening socket stays readable if no connection can be accepted.
+    // If no connection can be accepted, the listening socket stays readable, so the acceptor waits a little before it
+    // polls again.
     if (backs_off_ && poll(waited.data(), 1, kBackOffMs) > 0) return;
     backs_off_ = false;
     if (poll(waited.data(), waited.size(), -1) < 0) continue;
@@ -155,7 +157,8 @@ void RpcAcceptor::AcceptAll(const UniqueFd& listener) {
       ++refused_;
       return;
     }
-    // For any other error only one connection has failed before it was accepted, and the next one is tried.
+    // After any other error of accept4 the next connection is tried, because only one connection has failed before it
+    // was accepted.
   }
 }
 

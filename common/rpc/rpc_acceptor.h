@@ -21,7 +21,7 @@ namespace rekindle::common {
 // Holds the sockets that listen for a server. Each is non-blocking.
 struct RpcSockets {
   std::vector<UniqueFd> sockets;
-  // `address` is the one to connect to, with the chosen port.
+  // `address` is the address to which clients connect, with the chosen port.
   std::string address;
   // `port` is 0 for a Unix socket.
   int port = 0;
@@ -35,11 +35,11 @@ absl::StatusOr<RpcSockets> OpenRpcSockets(const std::string& address);
 // Accepts connections in a thread of its own. It is thread-safe.
 class RpcAcceptor {
  public:
-  // The acceptor calls this on its own thread. The connection is non-blocking.
+  // The acceptor calls a `HandOver` on its own thread for each accepted connection, which is non-blocking.
   using HandOver = std::function<void(const UniqueFd& listener, UniqueFd connection)>;
 
   static absl::StatusOr<std::unique_ptr<RpcAcceptor>> Start(RpcSockets sockets, HandOver hand_over);
-  // Does what Stop does.
+  // Stops accepting, as Stop does.
   ~RpcAcceptor();
   RpcAcceptor(const RpcAcceptor&) = delete;
   RpcAcceptor& operator=(const RpcAcceptor&) = delete;
@@ -55,12 +55,12 @@ class RpcAcceptor {
 
   RpcSockets sockets_;
   const HandOver hand_over_;
-  // `stop_` can be read once the acceptor stops.
+  // `stop_` is a descriptor that becomes readable when the acceptor has to stop.
   UniqueFd stop_;
   Mutex mutex_;
   std::thread thread_ ABSL_GUARDED_BY(mutex_);
 
-  // Only the acceptor's thread uses the fields below.
+  // The remaining fields are used only by the acceptor's thread.
   int refused_ = 0;
   double told_at_ = 0;
   // `backs_off_` says that the kernel gave no descriptor, so the next connection is accepted a little later.

@@ -48,7 +48,8 @@ class SilentClients {
   void ConnectTo(const sockaddr_storage& address) {
     ASSERT_EQ(write(tell_.get(), &address, sizeof address), ssize_t(sizeof address));
   }
-  // Waits until all have connected. The server may not yet have accepted those that the kernel has queued.
+  // Waits until all silent clients have connected. The server may not yet have accepted the connections that the kernel
+  // has queued.
   bool AwaitConnected() {
     pollfd waits = {done_.get(), POLLIN, 0};
     char byte = 0;
@@ -81,7 +82,8 @@ class SilentClients {
 
 class DescriptorsTest : public RpcTest {
  protected:
-  // Lowers the limit of this process while it serves. The clients keep theirs.
+  // Lowers the limit of open descriptors of this process while it serves. The processes of the clients keep their
+  // limit.
   void LowerLimit() {
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
     rlimit low = before_;
@@ -92,7 +94,7 @@ class DescriptorsTest : public RpcTest {
     if (before_.rlim_max != 0) setrlimit(RLIMIT_NOFILE, &before_);
   }
 
-  // Waits until the clients hold most of the descriptors that they may have.
+  // Waits until this process has `number` open descriptors, most of them for the connections of the clients.
   static bool AwaitOpenDescriptors(int number) {
     for (const double end = SteadySeconds() + 30; SteadySeconds() < end;) {
       int open = 0;

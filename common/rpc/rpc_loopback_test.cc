@@ -40,7 +40,7 @@ TEST_F(LoopbackTest, ItsUsersProgramsFindItsTokenByTheAddressAlone) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnauthenticated);
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("this coordinator belongs to user " + UserName(geteuid()) + "; ask for its token"));
-  // The channel is created before there is a copy of the token, and used after that.
+  // The channel is created before there is a copy of the token, and is used after there is one.
   const auto channel = Connect(server->address());
   ASSERT_TRUE(channel.ok());
   const auto published = PublishedToken::Publish(server->port(), Token());
@@ -102,7 +102,7 @@ class Stranger {
   ~Stranger() { End(); }
 
   int port() const { return port_; }
-  // Ends the process and returns everything that it received.
+  // Ends the stranger's process and returns everything that it received.
   std::string End() {
     std::string text;
     if (process_ <= 0) return text;

@@ -75,7 +75,7 @@ TEST_F(RpcTest, OtherLoopbackAddressesNeedTls) {
   }
 }
 
-// Shows that file to the calling thread as /etc/hosts. Returns false where the user may not do that.
+// Lets the calling thread see the file at `path` as /etc/hosts. Returns false if the user may not do that.
 bool UseHosts(const std::string& path) {
   return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          mount(path.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;

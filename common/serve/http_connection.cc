@@ -29,8 +29,8 @@ bool HttpConnection::Await(short events) const {
   }
 }
 
-// Repeats an operation of OpenSSL until it has done something. Returns 0 if the other side has ended, and a negative
-// number for an error.
+// Repeats an operation of OpenSSL until it succeeds. Returns 0 if the other side has ended the connection, and a
+// negative number for an error.
 template <typename Operation>
 int HttpConnection::UntilDone(Operation operation) {
   while (true) {
@@ -53,7 +53,8 @@ bool HttpConnection::Handshake(SSL_CTX* context) {
 void HttpConnection::End() {
   if (tls_ != nullptr) (void)SSL_shutdown(tls_.get());
   (void)shutdown(socket_.get(), SHUT_WR);
-  // Closing with unread input would discard output that is still on its way, so the input is read to its end first.
+  // Closing a socket with unread input would discard output that is still on its way, so the input is read to its end
+  // first.
   char rest[1024];
   while (received_ < kMaxRequestBytes && Await(POLLIN)) {
     const ssize_t got = recv(socket_.get(), rest, sizeof rest, 0);

@@ -1,4 +1,4 @@
-// This class is one connection of http_server.h as cpp-httplib reads and writes it, with limits in time and in bytes.
+// Holds one connection of http_server.h. cpp-httplib reads and writes through it, with limits in time and in bytes.
 #ifndef REKINDLE_COMMON_SERVE_HTTP_CONNECTION_H_
 #define REKINDLE_COMMON_SERVE_HTTP_CONNECTION_H_
 
@@ -20,8 +20,8 @@ class HttpConnection final : public httplib::Stream {
   // A request has at most `kMaxRequestBytes` bytes, including its headers.
   static constexpr size_t kMaxRequestBytes = 16 << 10;
 
-  // `socket` must be non-blocking. Every call fails once `seconds` have passed or `stop` can be read. Reading the
-  // request fails after `head_seconds`.
+  // `socket` must be non-blocking. Every call fails once `seconds` have passed or the descriptor `stop` is readable.
+  // Reading the request fails after `head_seconds`.
   HttpConnection(UniqueFd socket, int stop, double seconds, double head_seconds);
 
   // Starts TLS on the connection. Returns false if the other side has no certificate that is accepted, or if no time is
@@ -37,7 +37,7 @@ class HttpConnection final : public httplib::Stream {
   using httplib::Stream::write;
   void get_remote_ip_and_port(std::string& ip, int& port) const override { NoAddress(ip, port); }
   void get_local_ip_and_port(std::string& ip, int& port) const override { NoAddress(ip, port); }
-  // Returns no descriptor, because it may be too high for select(), and only this class may wait on it.
+  // Returns no descriptor, because the descriptor may be too high for select(), and only this class may wait on it.
   int socket() const override { return -1; }
 
  private:
@@ -45,7 +45,7 @@ class HttpConnection final : public httplib::Stream {
     ip.clear();
     port = 0;
   }
-  // Waits until the socket is ready for these events. Returns false if no time is left or the server stops.
+  // Waits until the socket is ready for `events` of poll(2). Returns false if no time is left or the server stops.
   bool Await(short events) const;
   ssize_t Receive(char* to, size_t size);
   ssize_t Send(const char* from, size_t size);
@@ -55,7 +55,7 @@ class HttpConnection final : public httplib::Stream {
   UniqueFd socket_;
   const int stop_;
   const double end_at_;
-  // `until_` is no later than `end_at_`.
+  // `until_` is at first the deadline for reading the request. Once the request is read, it is `end_at_`.
   double until_;
   RequestHead head_{kMaxRequestBytes};
   std::unique_ptr<SSL, decltype(&SSL_free)> tls_{nullptr, &SSL_free};

@@ -20,7 +20,8 @@ namespace {
 constexpr char kPlain[] = "text/plain; charset=utf-8";
 constexpr char kAuthorization[] = "Authorization";
 
-// Returns whether a Host header names loopback. A browser sends the name through which it was led here.
+// Returns whether a Host header names loopback. A browser sends the host name of the URL that it opens, which may be a
+// foreign name that resolves to loopback.
 bool NamesLoopback(const std::string& host) {
   const bool has_port = host.find(':') != std::string::npos && host.back() != ']';
   return host.empty() || IsLocalAddress(has_port ? host : host + ":0");
@@ -35,7 +36,7 @@ class HttpServer::Parser final : public httplib::Server {
  public:
   explicit Parser(const HttpServer* server) {
     set_payload_max_length(0);
-    // Answers that the parser itself makes have these headers, too.
+    // cpp-httplib adds the default headers also to answers that its parser makes by itself, such as errors.
     set_default_headers({{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}});
     set_pre_routing_handler([server](const httplib::Request& from, httplib::Response& to) {
       HttpRequest request;
@@ -112,7 +113,7 @@ void HttpServer::Serve() {
     if (waited[1].revents != 0) return;
     UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
-      // Without free descriptors accept would fail again at once, in an endless loop.
+      // If no descriptor is free, accept4 would fail again at once, in an endless loop, so the thread waits first.
       const bool is_full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
       if (is_full && poll(&waited[1], 1, 100) > 0) return;
       continue;

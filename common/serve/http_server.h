@@ -2,9 +2,10 @@
 // are open at a time. Each is bounded in bytes and in time, so that no client can make the process wait or grow.
 //
 // On loopback it speaks plain HTTP with every user of the machine. It refuses a Host header that is no name of
-// loopback, because a foreign page could make its own name lead here. Anywhere else it speaks TLS with clients that
-// have a certificate of the clients' authority, and requires the bearer token with each request. These are the four
-// files of rpc.h. Certificates are read again when their files change. The token is read once.
+// loopback, because a foreign web page could have a host name that resolves to loopback. Anywhere else it speaks TLS
+// with clients that have a certificate of the clients' authority, and requires the bearer token with each request.
+// Certificate, key, authority and token are the four files of rpc.h. Certificates are read again when their files
+// change. The token is read once.
 #ifndef REKINDLE_COMMON_SERVE_HTTP_SERVER_H_
 #define REKINDLE_COMMON_SERVE_HTTP_SERVER_H_
 
@@ -38,8 +39,8 @@ class HttpServer {
     // `head_seconds` limits the request. A silent client keeps others waiting for that time.
     double head_seconds = 2;
   };
-  // Answers a GET or HEAD of an allowed client. It is called on the server's threads, possibly several at once. `path`
-  // is without a query, and there is no body.
+  // Answers a GET or HEAD of an allowed client. The handler is called on the server's threads, possibly several at
+  // once. `path` is without a query, and there is no body.
   using Handler = std::function<HttpAnswer(const HttpRequest&)>;
 
   // At most `kConnections` connections are open at a time. More wait in the kernel's short queue.
@@ -72,7 +73,7 @@ class HttpServer {
   std::string authorization_;
   std::string address_;
   UniqueFd listener_;
-  // `stop_` can be read once the server ends.
+  // `stop_` is a descriptor that becomes readable when the server has to stop.
   UniqueFd stop_;
   std::unique_ptr<Parser> parser_;
   std::vector<std::thread> threads_;

@@ -59,8 +59,8 @@ class HttpServerTest : public testing::Test {
     return std::atoi(server.address().substr(server.address().rfind(':') + 1).c_str());
   }
 
-  // Returns an https client that trusts the test's authority. `who` names the certificate that it has. If it is empty,
-  // it has none.
+  // Returns an https client that trusts the test's authority. `who` names the client's certificate, and an empty `who`
+  // gives it none.
   std::unique_ptr<httplib::SSLClient> Client(const HttpServer& server, const std::string& who) const {
     auto client = who.empty() ? std::make_unique<httplib::SSLClient>("127.0.0.1", PortOf(server))
                               : std::make_unique<httplib::SSLClient>("127.0.0.1", PortOf(server), File(who + ".pem"),
@@ -100,7 +100,7 @@ class HttpServerTest : public testing::Test {
 
 TEST_F(HttpServerTest, LoopbackIsServedInTheClear) {
   for (const char* listen : {"127.0.0.1:0", "localhost:0", "[::1]:0"}) {
-    // The machine has no IPv6.
+    // A machine without IPv6 cannot listen on [::1].
     if (std::string(listen) == "[::1]:0" && !HttpServer::Start({listen, "--page"}, Page).ok()) continue;
     auto server = Serve(listen);
     ASSERT_NE(server, nullptr);
@@ -203,7 +203,8 @@ TEST_F(HttpServerTest, CertificatesAreReadAgain) {
     return name;
   };
   EXPECT_THAT(subject(), HasSubstr("server"));
-  // The new key alone does not fit, so the earlier certificate is still used.
+  // The new key does not fit the certificate until the new certificate is there too, so the earlier certificate is
+  // still used.
   std::filesystem::copy_file(File("second.key"), File("server.key"), std::filesystem::copy_options::overwrite_existing);
   EXPECT_THAT(subject(), HasSubstr("server"));
   std::filesystem::copy_file(File("second.pem"), File("server.pem"), std::filesystem::copy_options::overwrite_existing);
@@ -219,7 +220,7 @@ TEST_F(HttpServerTest, ARequestIsBounded) {
   EXPECT_EQ(Say(*server, "GET /" + std::string(1 << 20, 'x') + " HTTP/1.1\r\n\r\n").find("HTTP/1.1 200"),
             std::string::npos);
   EXPECT_EQ(Say(*server, std::string(1000, '\0')).find("HTTP/1.1 200"), std::string::npos);
-  // Ranges are ignored. A page is sent once and whole.
+  // The server ignores the header Range, and sends a page once and whole.
   std::string ranges = "GET /page HTTP/1.1\r\nRange: bytes=0-";
   for (int i = 0; i < 1000; ++i) ranges += ",0-";
   const std::string page = Say(*server, ranges + "\r\n\r\n");

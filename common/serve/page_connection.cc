@@ -139,8 +139,8 @@ ssize_t PageConnection::write(const char* from, size_t bytes) {
   }
 }
 
-// Addresses are empty, because nothing needs them. What a request's headers say about them is never believed, and logs
-// contain no addresses.
+// Returns no addresses of the client and the server, because nothing needs them. What a request's headers say about
+// addresses is never believed, and logs contain none.
 void PageConnection::get_remote_ip_and_port(std::string& ip, int& port) const {
   ip.clear();
   port = 0;

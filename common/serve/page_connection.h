@@ -1,6 +1,6 @@
-// This class is one connection of the HTTP server, through which cpp-httplib reads and writes.
+// Holds one connection of the HTTP server, through which cpp-httplib reads and writes.
 //
-// A request has a limit of bytes and a limit of time, however it arrives. After that reads fail. An answer has a limit
+// A request has a limit of bytes and a limit of time, however it arrives. Beyond them reads fail. An answer has a limit
 // of time, too.
 #ifndef REKINDLE_COMMON_SERVE_PAGE_CONNECTION_H_
 #define REKINDLE_COMMON_SERVE_PAGE_CONNECTION_H_
@@ -36,14 +36,15 @@ class PageConnection final : public httplib::Stream {
   PageConnection(UniqueFd socket, const std::shared_ptr<SSL_CTX>& tls);
   ~PageConnection() override;
 
-  // Starts the limits of the next request.
+  // Begins the next request: `limits` hold for its bytes and for its time from now on.
   void Begin(const RequestLimits& limits);
-  // Makes the TLS handshake once. Returns true also if there is nothing to do. The caller must call Begin first.
+  // Makes the TLS handshake once. Returns true also if the connection is plain or the handshake is already made. The
+  // caller must call Begin first.
   bool Handshake();
-  // Returns whether bytes have arrived that are unread but no longer in the socket.
+  // Returns whether bytes that nobody has read yet have already been taken from the socket.
   bool HasBuffered() const;
-  // Says that nothing more is sent, and waits a little until the client has read everything. A socket that is closed
-  // with unread bytes would discard what the client should get.
+  // Tells the client that nothing more is sent, and waits a little until the client has read everything. A socket that
+  // is closed with unread bytes would discard what the client should get.
   void Finish();
 
   int fd() const { return socket_.get(); }
@@ -54,13 +55,14 @@ class PageConnection final : public httplib::Stream {
   ssize_t write(const char* from, size_t bytes) override;
   void get_remote_ip_and_port(std::string& ip, int& port) const override;
   void get_local_ip_and_port(std::string& ip, int& port) const override;
-  // Returns no descriptor, because only cpp-httplib's own loop needs it, and that requires a small number.
+  // Returns no descriptor, because only cpp-httplib's own loop needs it, and that loop cannot use large descriptors.
   socket_t socket() const override { return INVALID_SOCKET; }
 
  private:
-  // Waits for the events. Returns false if they did not come before `until`, a time of the steady clock.
+  // Waits for `events` of poll(2). Returns false if they did not come before `until`, a time of the steady clock.
   bool Await(short events, double until) const;
-  // Reads from the socket like read(2): it returns 0 at the end, and -1 for errors and when the time is over.
+  // Reads from the socket like read(2): it returns 0 at the end of the input, and -1 for errors and when the time is
+  // over.
   ssize_t Receive(char* to, size_t bytes);
 
   struct FreeSsl {

@@ -32,11 +32,11 @@ constexpr int kBackOffMs = 20;
 // While other clients wait for a thread, a client that has begun a request must complete it within `kHurriedSeconds`.
 constexpr double kHurriedSeconds = 0.5;
 
-// Uses cpp-httplib's parser and writer without its loop.
+// Uses cpp-httplib's parser and writer of HTTP, but not its loop that accepts and serves connections.
 class Codec : public httplib::Server {
  public:
   Codec(PageServer::Handler handler, double idle_seconds) {
-    // The keep-alive timeout is only announced to clients.
+    // This keep-alive timeout is only told to clients. PageServer::Impl closes idle connections.
     set_keep_alive_timeout(static_cast<time_t>(idle_seconds));
     set_keep_alive_max_count(kRequestsOfAConnection);
     // The default headers are for the parser's own answers to requests that it does not understand.
@@ -96,8 +96,8 @@ const std::string& ValueOf(const std::map<std::string, std::string>& values, con
 const std::string& PageRequest::Header(const std::string& name) const { return ValueOf(headers, name); }
 const std::string& PageRequest::Query(const std::string& name) const { return ValueOf(query, name); }
 
-// Uses one thread to wait for idle connections, so that these cost no thread. Each of the other threads serves one
-// request at a time.
+// One thread waits for requests on all idle connections, so an idle connection needs no thread of its own. Each of the
+// other threads serves one request at a time.
 class PageServer::Impl {
  public:
   Impl(const Options& options, Handler handler, Listener listener)
@@ -108,7 +108,7 @@ class PageServer::Impl {
         codec_(std::move(handler), options.idle_seconds) {}
 
   void Start() {
-    // The threads block all signals, so that they reach the threads that wait for them.
+    // The server's threads block all signals, so that signals reach the threads that wait for them.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -144,7 +144,7 @@ class PageServer::Impl {
   void Wake() { (void)!eventfd_write(wake_.get(), 1); }
 
   void Watch() {
-    // The client that is idle for longest comes first.
+    // `idle` begins with the client that has been idle for longest.
     std::list<ClientPointer> idle;
     for (;;) {
       {
@@ -165,7 +165,7 @@ class PageServer::Impl {
     }
   }
 
-  // Hands on the clients that have sent something, and closes those whose time is over.
+  // Hands the clients that have sent something to the serving threads, and closes those whose time is over.
   void Sort(const std::vector<pollfd>& polled, std::list<ClientPointer>* idle) {
     const double now = SteadySeconds();
     size_t at = 2;
@@ -192,7 +192,7 @@ class PageServer::Impl {
         if (no_descriptors && !DropOne(idle)) BackOff();
         return;
       }
-      // If all clients are busy, the new connection is closed.
+      // If all clients are busy, none can be dropped for the new connection, which is closed.
       if (connections_ >= options_.connections && !DropOne(idle)) continue;
       ++connections_;
       idle->push_back(std::make_unique<Client>(std::move(socket), options_.tls ? options_.tls->context() : nullptr));
@@ -207,7 +207,7 @@ class PageServer::Impl {
     return true;
   }
 
-  // Waits a little, because the listening socket stays readable if no connection can be accepted.
+  // Waits a little after a failed accept, because the listening socket stays readable if no connection can be accepted.
   void BackOff() {
     pollfd wake = {wake_.get(), POLLIN, 0};
     poll(&wake, 1, kBackOffMs);
@@ -276,9 +276,9 @@ class PageServer::Impl {
 
   Mutex mutex_;
   CondVar ready_;
-  // The clients in `waiting_` have sent something.
+  // `waiting_` has the clients that have sent something and wait for a serving thread.
   std::deque<ClientPointer> waiting_ ABSL_GUARDED_BY(mutex_);
-  // The clients in `returned_` are idle again.
+  // `returned_` has the clients that are idle again after an answer.
   std::list<ClientPointer> returned_ ABSL_GUARDED_BY(mutex_);
   // `busy_` has the descriptors of the clients that are being served.
   std::set<int> busy_ ABSL_GUARDED_BY(mutex_);

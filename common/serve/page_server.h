@@ -27,14 +27,15 @@ struct PageRequest {
   // The names in `headers` are in lower case. If a name is given twice, both values are joined by ", ".
   std::map<std::string, std::string> headers;
 
-  // Return the value of that name, or an empty text if there is none.
+  // Header returns the value of the header `name`, and Query that of the query parameter `name`. It is empty if there
+  // is none.
   const std::string& Header(const std::string& name) const;
   const std::string& Query(const std::string& name) const;
 };
 
 struct PageAnswer {
   int status = 200;
-  // Nothing in `headers` may come from the request.
+  // Nothing in the `headers` of an answer may come from the request.
   std::map<std::string, std::string> headers;
   std::string content_type;
   std::shared_ptr<const std::string> body;  // Null if there is none.
@@ -49,26 +50,26 @@ class PageServer {
     std::string flag = "--web";
     // `tls` is null for plain HTTP. The caller owns it, and it must outlive the server.
     PageTls* tls = nullptr;
-    // `threads` requests are read and answered at once.
+    // At most `threads` requests are read and answered at the same time.
     int threads = 16;
-    // Above `connections` connections, the one that has been idle for longest is closed.
+    // If there are more than `connections` connections, the one that has been idle for longest is closed.
     size_t connections = 256;
-    // `request_bytes`, `read_seconds` and `write_seconds` are those of RequestLimits.
+    // `request_bytes`, `read_seconds` and `write_seconds` have the meaning that they have in RequestLimits.
     size_t request_bytes = 16 << 10;
-    // While all threads are busy, a request has at most half a second.
+    // While all threads are busy, a request has at most half a second of `read_seconds`.
     double read_seconds = 5;
     double write_seconds = 10;
     // `idle_seconds` limits a connection without a request.
     double idle_seconds = 15;
   };
-  // Answers a request. It is called on any of the server's threads, several at once. It must return soon, because a
-  // thread waits for it.
+  // Answers a request. The handler is called on any of the server's threads, several at once. It must return soon,
+  // because a thread of the server waits for it.
   using Handler = std::function<PageAnswer(const PageRequest&)>;
 
   // Starts a server, which listens when Start returns. INVALID_ARGUMENT says that the address is bad, and UNAVAILABLE
   // that it is in use or not of this machine.
   static absl::StatusOr<std::unique_ptr<PageServer>> Start(const Options& options, Handler handler);
-  // Ends all connections, even in the middle of an answer, and waits for the handler.
+  // Ends all connections, even in the middle of an answer, and waits until the handler has returned.
   ~PageServer();
   PageServer(const PageServer&) = delete;
 

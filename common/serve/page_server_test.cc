@@ -1,4 +1,4 @@
-// Runs the server against clients that behave and against clients that do not.
+// Runs the server against correct clients, and against clients that are slow, idle or break the rules of HTTP.
 #include "common/serve/page_server.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Returns what was requested: the method, the path, and the values of the query and of a header.
+// Answers with what was requested: the method, the path, and the values of the query and of a header.
 PageAnswer Echo(const PageRequest& request) {
   return {.status = 200,
           .headers = {{"X-Own", "yes"}},
@@ -108,8 +108,8 @@ TEST_F(PageServerTest, ManySlowRequestsKeepNobodyAway) {
     slow.push_back(std::make_unique<RawClient>(server_->address()));
     ASSERT_TRUE(slow.back()->Send("GET /slow HTTP/1.1\r\n"));
   }
-  // The first two slow requests came while no other client did, so they had the full time. They end when other requests
-  // wait.
+  // The first two slow requests arrived while no other request was waiting, so they were given the full time. They are
+  // ended early once other requests wait.
   EXPECT_THAT(Ask("/other"), HasSubstr("GET /other"));
 }
 

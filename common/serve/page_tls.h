@@ -29,11 +29,11 @@ class PageTls {
   // used, it logs that and keeps the earlier certificate.
   Context context();
 
-  // Returns whether the certificate names that host or address. `host` is without brackets.
+  // Returns whether the certificate names `host`, which is a host name or an address without brackets.
   bool Names(const std::string& host);
 
  private:
-  // A version holds a file's seconds, nanoseconds and inode.
+  // A `Version` holds the inode of a file and its time of modification, in seconds and nanoseconds.
   using Version = std::tuple<int64_t, int64_t, uint64_t>;
   PageTls(std::string cert_file, std::string key_file)
       : cert_file_(std::move(cert_file)), key_file_(std::move(key_file)) {}

@@ -9,11 +9,11 @@
 
 namespace rekindle::common {
 
-// Each function of this file returns INVALID_ARGUMENT for what is wrong. Its message begins with `field`.
+// Each check of this file returns INVALID_ARGUMENT for a wrong field, with a message that begins with `field`.
 absl::Status WrongField(const std::string& field, const std::string& why);
-// Returns an error unless `value` is between `low` and `high`. NaN is out of every range.
+// Returns an error unless the field's value is between `low` and `high`. NaN is out of every range.
 absl::Status CheckRange(const std::string& field, double value, double low, double high);
-// Returns an error unless `value` is a known word. The error names the nearest one.
+// Returns an error unless the field's value is one of the `known` words. The error names the nearest word.
 absl::Status CheckOneOf(const std::string& field, const std::string& value, const std::vector<std::string>& known);
 
 }  // namespace rekindle::common

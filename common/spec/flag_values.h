@@ -1,5 +1,5 @@
-// Checks the values of flags for every program. These are checks for CLI11 whose refusals are sentences. The name that
-// a check gives to a value appears in help, man pages and completion. The functions are thread-safe.
+// Makes checks for the values of flags of every program. The checks are CLI11 validators whose refusals are sentences.
+// The name that a check gives to a value appears in help, man pages and completion. The functions are thread-safe.
 #ifndef REKINDLE_COMMON_SPEC_FLAG_VALUES_H_
 #define REKINDLE_COMMON_SPEC_FLAG_VALUES_H_
 
@@ -17,7 +17,7 @@ CLI::Validator WholeNumber(int64_t low, int64_t high = std::numeric_limits<int64
 CLI::Validator NumberFrom(double low, double high = std::numeric_limits<double>::infinity());
 // Accepts a finite number above `low`.
 CLI::Validator NumberAbove(double low);
-// Accepts one of `values`. The refusal of a mistyped one says which was probably meant.
+// Accepts one of `values`. The refusal of a mistyped word says which one was probably meant.
 CLI::Validator OneOf(const std::vector<std::string>& values);
 // Accepts "90s", "1.5h", "2d" or plain seconds, if they are from `low` to `high` seconds. It is for Option::transform
 // and converts the value to seconds.

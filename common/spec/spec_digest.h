@@ -9,8 +9,9 @@
 namespace rekindle::common {
 
 // Returns the XXH3-128 in hex of a resolved spec without the parts that may differ between equal results: the number of
-// workers, where checkpoints go, where weights came from (their digest counts instead), what backward keeps, who keeps
-// the moments, and how the batch is cut if that may change. It is empty if the spec has text that is not UTF-8.
+// workers, the checkpoint section, where the weights came from (their digest counts instead), the expected fingerprint
+// of the data, which activations are kept for the backward pass, which workers keep the optimizer's moments, and the
+// division into micro-batches if `reduce` is not exact. It is empty if the spec has text that is not UTF-8.
 std::string SpecDigest(v1::JobSpec resolved);
 
 }  // namespace rekindle::common

@@ -49,7 +49,7 @@ absl::Status CheckUtf8(const std::string& text, const std::string& source) {
   const std::optional<size_t> at = IsWide(text) ? std::nullopt : FindInvalidUtf8(text);
   if (!at) return absl::OkStatus();
   const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*at), '\n');
-  // The addition works without a newline too, because npos + 1 is 0.
+  // If no newline comes before the invalid byte, rfind returns npos, and npos + 1 is 0, the beginning of the text.
   const size_t line_begin = *at == 0 ? 0 : text.rfind('\n', *at - 1) + 1;
   return absl::InvalidArgumentError(
       absl::StrFormat("%s:%d: byte %d of the line, 0x%02X, is not UTF-8: save it as UTF-8", source, lines + 1,
@@ -61,7 +61,8 @@ absl::StatusOr<std::vector<YAML::Node>> LoadDocuments(const std::string& text, c
     return absl::InvalidArgumentError(
         absl::StrCat(source, " has ", text.size(), " bytes; at most ", kMaxYamlBytes, " are read"));
   }
-  // The documents are counted before they are read, because an empty one takes a hundred times the memory of its text.
+  // The documents of a text are counted before they are read, because an empty document takes a hundred times the
+  // memory of its text.
   if (CountMarkers(text) > kMaxYamlDocuments) {
     return absl::InvalidArgumentError(
         absl::StrCat(source, " has more than ", kMaxYamlDocuments, " documents (`---`): cut it into several"));
@@ -152,7 +153,7 @@ absl::Status SetYamlField(const std::string& path, const std::string& value, Mes
   } catch (const YAML::Exception& error) {
     return wrong("must be a YAML value: " + error.msg);
   }
-  // The value is set on another message first, because a wrong value must change nothing of this one.
+  // The value is first set on a new message, because a wrong value must change nothing of the caller's message.
   const auto* type = google::protobuf::MessageFactory::generated_factory()->GetPrototype((*field)->containing_type());
   const std::unique_ptr<Message> trial(type->New());
   if (absl::Status set = SetScalar(node, **field, trial.get()); !set.ok()) return wrong(std::string(set.message()));

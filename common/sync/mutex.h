@@ -1,5 +1,5 @@
-// Mutexes whose use clang checks: with -Wthread-safety it refuses a guarded field that is touched without its mutex.
-// The attributes are those of absl/base/thread_annotations.h, and other compilers ignore them.
+// Defines mutexes whose use clang checks: with -Wthread-safety it refuses a guarded field that is touched without its
+// mutex. The attributes are those of absl/base/thread_annotations.h, and other compilers ignore them.
 //
 //   void Add(int n) {
 //     const MutexLock lock(mutex_);
@@ -14,8 +14,8 @@
 //   CondVar changed_;
 //   int sum_ ABSL_GUARDED_BY(mutex_) = 0;
 //
-// A std::mutex lies below, and not an absl::Mutex: the thread sanitizer follows the former, but knows of the latter
-// only if absl itself was built with the sanitizer, which the distribution's is not.
+// The implementation uses std::mutex and not absl::Mutex. The thread sanitizer follows std::mutex, but it knows of
+// absl::Mutex only if absl itself was built with the sanitizer, and the distribution's absl is not.
 #ifndef REKINDLE_COMMON_SYNC_MUTEX_H_
 #define REKINDLE_COMMON_SYNC_MUTEX_H_
 
@@ -29,7 +29,7 @@
 
 namespace rekindle::common {
 
-// A mutex that is not recursive. Only a MutexLock locks it.
+// A `Mutex` is not recursive, and only a MutexLock locks it.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -42,7 +42,7 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Holds a mutex from its construction to its end. `Unlock` gives the mutex up for a while, for a call that may block or
+// Holds a mutex from its construction to its end. `Unlock` releases the mutex for a while, for a call that may block or
 // call back. A lock belongs to one thread.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
@@ -53,7 +53,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 
   // REQUIRES: The mutex is held.
   void Unlock() ABSL_UNLOCK_FUNCTION() { lock_.unlock(); }
-  // REQUIRES: `Unlock` has given the mutex up.
+  // REQUIRES: `Unlock` has released the mutex.
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { lock_.lock(); }
 
  private:
@@ -62,8 +62,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-// Wakes threads that wait for a change of what a mutex guards. Each wait gives the mutex of `lock` up while it waits,
-// and returns when `predicate` holds, which it calls with the mutex held. A predicate that reads guarded fields says
+// Wakes threads that wait for a change of what a mutex guards. Each wait releases the mutex of `lock` meanwhile, and
+// returns when `predicate` holds, which it calls with the mutex held. A predicate that reads guarded fields needs
 // ABSL_EXCLUSIVE_LOCKS_REQUIRED, because clang looks at it apart from its caller.
 class CondVar {
  public:
@@ -78,7 +78,7 @@ class CondVar {
   void Wait(MutexLock& lock, Predicate predicate) {
     changed_.wait(lock.lock_, std::move(predicate));
   }
-  // These two return early once `stop` is requested. They return whether the predicate holds.
+  // The waits with a `stop` token return early once a stop is requested. They return whether the predicate holds.
   template <typename Predicate>
   bool Wait(MutexLock& lock, std::stop_token stop, Predicate predicate) {
     return changed_.wait(lock.lock_, std::move(stop), std::move(predicate));
@@ -87,7 +87,7 @@ class CondVar {
   bool WaitFor(MutexLock& lock, std::stop_token stop, std::chrono::duration<Rep, Period> time, Predicate predicate) {
     return changed_.wait_for(lock.lock_, std::move(stop), time, std::move(predicate));
   }
-  // Returns whether the predicate holds. It returns false when the time is over.
+  // Waits with a time limit. Returns whether the predicate holds, which is false if the time is over before.
   template <typename Rep, typename Period, typename Predicate>
   bool WaitFor(MutexLock& lock, std::chrono::duration<Rep, Period> time, Predicate predicate) {
     return changed_.wait_for(lock.lock_, time, std::move(predicate));

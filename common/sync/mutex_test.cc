@@ -39,7 +39,7 @@ class Counter {
     return changed_.WaitFor(lock, std::move(stop), time,
                             [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return sum_ >= n; });
   }
-  // Calls `work` with the mutex given up, and returns the sum after it.
+  // Calls `work` while the mutex is released, and returns the value of `sum_` afterwards.
   template <typename Work>
   int SumAfter(const Work& work) {
     MutexLock lock(mutex_);

@@ -134,7 +134,7 @@ void FaultFileSystem::Crash(uint64_t seed) {
   for (const auto& [path, node] : durable_) {
     if (!live_.contains(path) && coin()) after.erase(path);
   }
-  // Everything in a lost folder is lost, too.
+  // If a crash loses a folder, it also loses everything in that folder.
   for (auto at = after.begin(); at != after.end();) {
     at = at->first == "/" || after.contains(DirName(at->first)) ? std::next(at) : after.erase(at);
   }
@@ -142,7 +142,7 @@ void FaultFileSystem::Crash(uint64_t seed) {
     if (node->content == node->durable) continue;
     if (coin()) {
       node->durable = node->content.substr(0, random() % (node->content.size() + 1));
-      // The size was written, but the bytes were not.
+      // In a crash the new size of a file may have been written, but not its bytes, which then read as zeros.
       if (coin()) node->durable.resize(node->content.size(), '\0');
     }
     node->content = node->durable;

@@ -1,4 +1,4 @@
-// This is a file system in memory for tests. It loses and fails as real ones do:
+// This is a file system in memory for tests. It loses data and fails as real file systems do:
 //   * Crash() keeps what was synced (bytes by Sync, names by SyncDir) and drops everything else or keeps parts of it.
 //   * Any operation can be made to fail, once or from then on, with part of its effect.
 // It is thread-safe. Clone and Crash may be called only while none of its files is open.
@@ -33,13 +33,15 @@ class FaultFileSystem : public FileSystem {
 
   std::unique_ptr<FaultFileSystem> Clone() const;
 
-  // The functions below damage files from outside. They are not counted, and durable at once.
+  // The tests read and damage files from outside with the functions below. Their calls are not counted as operations,
+  // and their changes are durable at once.
   std::vector<std::string> Files() const;
   std::string Get(const std::string& path) const;
   void Put(const std::string& path, const std::string& content);
   void Erase(const std::string& path);
 
-  // Returns the clock of modification times. Every change advances it by a millisecond.
+  // Returns the time of the clock from which files get their times of modification. Every change advances the clock by
+  // a millisecond.
   double now() const;
   void Advance(double seconds);
 

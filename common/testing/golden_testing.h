@@ -1,6 +1,6 @@
-// Runs golden scenarios for tests. They are text files of commands, each followed by what was decided, indented. Only
-// tests include this file. REKINDLE_UPDATE_GOLDEN=1 writes the files again, and the difference must be read before it
-// is committed.
+// Runs golden scenarios for tests. A golden scenario is a text file of commands, each followed by indented lines that
+// say what was decided. Only tests include this file. REKINDLE_UPDATE_GOLDEN=1 writes the files again, and the
+// difference must be read before it is committed.
 #ifndef REKINDLE_COMMON_TESTING_GOLDEN_TESTING_H_
 #define REKINDLE_COMMON_TESTING_GOLDEN_TESTING_H_
 
@@ -26,11 +26,11 @@ inline std::vector<std::filesystem::path> GoldenFiles(const char* folder) {
   return files;
 }
 
-// Keeps commands and comments, and compares the output. `run` answers each command with lines, and an unknown one with
-// "error: no ...".
+// Runs the commands of the golden file at `path`, and compares the output with that in the file. `run` answers each
+// command with lines, and an unknown one with "error: no ...".
 inline void CheckGolden(const std::filesystem::path& path,
                         const std::function<std::vector<std::string>(const std::string&)>& run) {
-  // Output lines are indented.
+  // Lines of output are indented in a golden file, and commands are not.
   constexpr char kMark[] = "    ";
   std::stringstream text, in, played;
   text << std::ifstream(path).rdbuf();

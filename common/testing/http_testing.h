@@ -1,4 +1,4 @@
-// Provides HTTP without a network for tests, and a service that never answers.
+// Provides tests with HTTP without a network, and with a service that never answers.
 #ifndef REKINDLE_COMMON_TESTING_HTTP_TESTING_H_
 #define REKINDLE_COMMON_TESTING_HTTP_TESTING_H_
 
@@ -19,7 +19,8 @@
 
 namespace rekindle::common {
 
-// Records what a fake service received, and answers. It must outlive the Http that was made for it.
+// Records the requests that a fake service receives, and answers them. A `FakeService` must outlive the Http that Open
+// returns.
 struct FakeService {
   std::function<absl::StatusOr<HttpAnswer>(const HttpRequest&)> answer;
   std::vector<HttpRequest> requests;

@@ -1,4 +1,4 @@
-// This is a bucket in memory for tests, which misbehaves on command.
+// Provides tests with a bucket in memory, whose calls fail or hang as a test tells it to.
 #ifndef REKINDLE_COMMON_TESTING_OBJECT_TESTING_H_
 #define REKINDLE_COMMON_TESTING_OBJECT_TESTING_H_
 
@@ -22,11 +22,11 @@ struct MemoryObjects : ObjectClient, std::enable_shared_from_this<MemoryObjects>
     double modified = 0;
   };
   std::map<std::string, Object> objects;
-  // `now` is reported in whole seconds, as S3 does.
+  // `now` is the time of the bucket's clock. It is reported in whole seconds, as S3 does.
   double now = 1e9;
-  // `errors` are the errors that the next calls return, in order.
+  // `errors` are the errors that the next calls of the bucket return, in order.
   std::deque<absl::Status> errors;
-  // A test changes the fields while no call runs, or holds the mutex.
+  // A test may change the bucket's fields only while no call runs, or while it holds the mutex.
   bool lose_last_piece = false, short_reads = false, hang = false;
   int calls = 0, given_up = 0;
   CondVar released;

@@ -1,4 +1,4 @@
-// This is a client for tests that sends any bytes and reads what comes back.
+// Provides tests with a client that sends any bytes and reads what comes back.
 #ifndef REKINDLE_COMMON_TESTING_RAW_CLIENT_TESTING_H_
 #define REKINDLE_COMMON_TESTING_RAW_CLIENT_TESTING_H_
 
@@ -28,7 +28,7 @@ class RawClient {
 
   bool connected() const { return connected_; }
 
-  // Returns false if the other side accepts no more.
+  // Sends bytes. Returns false if the other side accepts no more.
   bool Send(const std::string& bytes) {
     size_t sent = 0;
     while (sent < bytes.size()) {

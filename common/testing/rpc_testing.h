@@ -1,4 +1,5 @@
-// Helps tests of rpc.h: it has a service that echoes its request and a folder, and no token of any user is found.
+// Provides tests of rpc.h with a service that echoes its request, and with a folder that hides the user's own copies of
+// tokens.
 #ifndef REKINDLE_COMMON_TESTING_RPC_TESTING_H_
 #define REKINDLE_COMMON_TESTING_RPC_TESTING_H_
 

@@ -1,4 +1,4 @@
-// Makes a folder for a test, which is removed when the test has ended.
+// Makes a folder for a test. It is removed when the test has ended.
 #ifndef REKINDLE_COMMON_TESTING_TEMPORARY_FOLDER_TESTING_H_
 #define REKINDLE_COMMON_TESTING_TEMPORARY_FOLDER_TESTING_H_
 

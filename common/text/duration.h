@@ -8,7 +8,8 @@
 
 namespace rekindle::common {
 
-// Returns finite seconds >= 0. INVALID_ARGUMENT says how to write a duration.
+// Parses a duration and returns it in seconds, which are finite and not negative. INVALID_ARGUMENT says how to write a
+// duration.
 absl::StatusOr<double> ParseDuration(const std::string& text);
 
 }  // namespace rekindle::common

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Builds the document. A callback that returns false ends the parse.
+// Builds the document from the events of nlohmann's parser. A callback that returns false ends the parse.
 class Builder : public nlohmann::json_sax<json> {
  public:
   explicit Builder(const JsonLimits& limits) : limits_(limits) {}
@@ -84,7 +84,8 @@ class Builder : public nlohmann::json_sax<json> {
   const JsonLimits limits_;
   size_t values_ = 0;
   json document_;
-  // A parent does not change while a child is open, so these pointers stay valid.
+  // `open_` points at the values that are not yet complete. A parent does not change while one of its children is open,
+  // so the pointers stay valid.
   std::vector<json*> open_;
   std::string key_;
   std::string error_;

@@ -25,7 +25,7 @@ absl::StatusOr<nlohmann::json> ParseStrictJson(std::string_view text, const Json
 // Parses an object or array, which is what services send. Any other value is an error.
 absl::StatusOr<nlohmann::json> ParseDocument(std::string_view text, const JsonLimits& limits = {8, 2000});
 
-// Returns the string `key` of an object. It is an error if it is missing or something else.
+// Returns the string `key` of an object. Returns an error if the key is missing or its value is not a string.
 absl::StatusOr<std::string> StringIn(const nlohmann::json& object, const char* key);
 // Returns the string `key` of an object, or an empty text if it is missing.
 std::string StringOr(const nlohmann::json& object, const char* key);

@@ -8,8 +8,9 @@
 
 namespace rekindle::common {
 
-// Takes the first code point off `text`, which must not be empty. If none begins there (a stray or missing byte, an
-// overlong form, a surrogate, a value beyond U+10FFFF), it takes one byte and returns nothing. It is thread-safe.
+// Removes the first code point from `text`, which must not be empty, and returns it. If `text` does not begin with a
+// code point (a stray or missing byte, an overlong form, a surrogate, a value beyond U+10FFFF), it removes one byte and
+// returns nothing. It is thread-safe.
 std::optional<char32_t> TakeCodePoint(std::string_view* text);
 
 // Returns the position of the first byte that belongs to no code point, or nothing if the whole text is UTF-8. It is

@@ -33,7 +33,7 @@ class Abandonable {
   explicit Abandonable(std::function<absl::StatusOr<T>()> call) : shared_(std::make_shared<Shared>()) {
     std::thread([shared = shared_, call = std::move(call)]() mutable {
       absl::StatusOr<T> result = call();
-      // What the call owns is freed before its end becomes visible.
+      // What the call owns is freed before others can see that the call has ended.
       call = nullptr;
       const MutexLock lock(shared->mutex);
       shared->result = std::move(result);
@@ -47,7 +47,8 @@ class Abandonable {
     if (shared_ != nullptr) Abandon();
   }
 
-  // Returns the result. It may be called once. Returns DEADLINE_EXCEEDED if there is no result after `seconds`.
+  // Waits for the result of the call and returns it. It may be called once. Returns DEADLINE_EXCEEDED if there is no
+  // result after `seconds`.
   absl::StatusOr<T> Wait(double seconds) {
     MutexLock lock(shared_->mutex);
     const auto there = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared_->mutex) { return shared_->result.has_value(); };

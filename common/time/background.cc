@@ -22,11 +22,12 @@ double SecondsWithoutProcessor() {
 double RunInBackground(const std::function<void()>& work) {
   double waited = 0;
   std::thread([&] {
-    // The priority was chosen by scripts/bench checkpoint. At nice 10, training beside a checkpoint kept 0.84 of its
-    // speed, at nice 15 with SCHED_BATCH 0.89, and with these values 0.95. If a call fails, that only costs speed.
+    // The priority of background work was chosen by scripts/bench checkpoint. At nice 10, training beside a checkpoint
+    // kept 0.84 of its speed, at nice 15 with SCHED_BATCH 0.89, and at nice 19 with SCHED_BATCH 0.95. If a call that
+    // sets the priority fails, that only costs speed.
     constexpr int kNice = 19;
     const sched_param no_priority{};
-    // A batch thread never preempts others when it wakes.
+    // A thread of SCHED_BATCH never preempts others when it wakes.
     sched_setscheduler(0, SCHED_BATCH, &no_priority);
     setpriority(PRIO_PROCESS, 0, kNice);
     work();

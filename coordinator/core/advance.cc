@@ -23,8 +23,9 @@
 namespace rekindle::core {
 namespace {
 
-// Returns which member did not stop with the others and is silent, as a sentence, or an empty string. Members that
-// stopped at a boundary, or finished, watch no connection any more, so that nobody else would tell.
+// Returns, as a sentence, which member is silent and did not stop with the others, or an empty string where there is
+// none. Members that stopped at a boundary, or finished, watch no connection any more, so that none of them would
+// report the silent one.
 std::string FindSilentPeer(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   double stopped_at = kNever;
   for (const MemberView& view : views) {
@@ -67,7 +68,8 @@ std::string FindFailure(Turn& turn, Job& job, const std::vector<MemberView>& vie
   return "";
 }
 
-// Completes a change that was under way when a coordinator died. Its members have stopped as they were told.
+// Completes a change of membership that was under way when a coordinator died. Its members have stopped as they were
+// told.
 void ResumeYield(Turn& turn, Job& job) {
   for (const v1::Member& member : job.record.membership().members()) {
     if (job.regroup.yielding) break;
@@ -95,7 +97,8 @@ void Watch(Turn& turn, Job& job) {
   OpenForming(turn, job, failure, /*failure=*/true);
 }
 
-// Wakes the job when all members of a new generation would be gone without a word, as nobody else would tell.
+// Wakes the job at the time by which all members of a new generation count as gone if none of them says a word.
+// Otherwise nothing would cause a look at the job then.
 void WakeWhenGone(Turn& turn, Job& job) {
   double gone_at = 0;
   for (const v1::Member& member : job.record.membership().members()) {
@@ -104,7 +107,7 @@ void WakeWhenGone(Turn& turn, Job& job) {
   turn.Wake(job, gone_at);
 }
 
-// The job was told to stop, and its state is saved, so that its nodes can be released.
+// Returns whether the job was told to stop and its state is saved, so that its nodes can be released.
 bool HasStopped(const Job& job) { return MustStop(job) && IsSaved(job); }
 
 void DecideOnce(Turn& turn, Job& job) {
@@ -133,7 +136,7 @@ void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
   if (IsBehind(job)) ConsiderAdoption(turn, job);
-  // The nodes of the job live, and may go on spending while nothing is decided.
+  // The nodes of the job live, and may go on spending while nothing is decided for the job.
   if (IsBehind(job)) return GrantSpending(turn, job);
   const bool had_stopped = HasStopped(job);
   DecideOnce(turn, job);

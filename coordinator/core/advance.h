@@ -1,4 +1,4 @@
-// Takes the one look at everything about a job after each event.
+// Looks at a job after each event and decides all that is due for it, in one place.
 #ifndef REKINDLE_COORDINATOR_CORE_ADVANCE_H_
 #define REKINDLE_COORDINATOR_CORE_ADVANCE_H_
 

@@ -30,13 +30,15 @@ namespace rekindle::core {
 namespace {
 
 constexpr double kSaveProgressSeconds = 1;
-// Several rounds of planning let others have at once what a job gives up at once.
+// Settle runs at most this many planning cycles, so that slots which one job gives up at once can go to other jobs
+// before Settle returns.
 constexpr int kPlanRounds = 3;
 
-// Returns whether the job has trainers on any node. What the job has just learned may decide whether that node lives.
+// Returns whether the job has trainers on any node. If it has, what the core has just learned of the job may show
+// whether such a node lives.
 bool HasTrainers(const Job& job) { return !job.trainers.empty() || job.record.membership().members_size() > 0; }
 
-// Remembers for Settle whom the event concerns.
+// Remembers for `Settle` which jobs and nodes the event concerns.
 void Remember(State& state, const Event& event, const Concern& concern) {
   if (state.listening.on) return;
   Unsettled& unsettled = state.unsettled;
@@ -47,7 +49,7 @@ void Remember(State& state, const Event& event, const Concern& concern) {
   for (const Job* job : concern.jobs) unsettled.jobs.insert(job->record.job().uid());
 }
 
-// Lets each job that was concerned decide, with all that was heard before it.
+// Lets each job that the events concern decide, once all of these events are known.
 void AdvanceConcerned(Turn& turn) {
   State& state = turn.state;
   Unsettled& unsettled = state.unsettled;
@@ -73,7 +75,7 @@ void Collect(Turn& turn, Job& job) {
     turn.ClearMarks(job);
   }
   if (job.status_changed) job.wake_at = std::min(job.wake_at, job.saved_at + kSaveProgressSeconds);
-  // An earlier look at this job may have left an earlier time, which is harmless.
+  // An earlier look at the job may have left an earlier time in `jobs_wake_at`. It only causes one look too many.
   turn.state.jobs_wake_at = std::min(turn.state.jobs_wake_at, job.wake_at);
 }
 
@@ -85,7 +87,8 @@ void Collect(Turn& turn, PoolState& pool) {
   if (turn.TakeSaveMark(pool)) turn.effects.save_pools.push_back(RecordOf(pool));
 }
 
-// Collects what has to be saved, and which jobs have changed. CollectSome does so for what the events concerned.
+// CollectAll collects the records that have to be saved, and the jobs that have changed. CollectSome looks only at the
+// jobs, nodes and pools that the events concern.
 void CollectAll(Turn& turn) {
   State& state = turn.state;
   state.jobs_wake_at = kNever;
@@ -103,7 +106,7 @@ void CollectSome(Turn& turn, const Unsettled& of) {
   for (auto& [name, pool] : turn.state.pools) Collect(turn, pool);
 }
 
-// Plans as long as a cycle is due, at most kPlanRounds times. Returns whether one ran.
+// Runs planning cycles as long as one is due, at most kPlanRounds times. Returns whether one ran.
 bool Plan(Turn& turn) {
   std::vector<Job*> again;
   bool planned = false;
@@ -113,7 +116,8 @@ bool Plan(Turn& turn) {
       Advance(turn, *job);
       CheckPlanned(turn, *job);
     }
-    // Nothing may be left on a node that the cycle has sent home, and its agent may never speak again.
+    // The nodes are looked at now, because the planning cycle may have decided to release a node that is empty already,
+    // and the agent of such a node may never send a report again.
     if (turn.now >= turn.state.watch_nodes_at) turn.state.watch_nodes_at = WatchNodes(turn);
   }
   return planned;
@@ -248,7 +252,8 @@ bool Cluster::IsListening() const { return impl_->listening.on; }
 absl::Status Cluster::CheckSubmit(SubmitCheck what, const v1::JobRecord& record, double now) const {
   if (!impl_->listening.on) return core::CheckSubmit(*impl_, what, record, now + impl_->wall_offset);
   Listening nothing;
-  // A verb is refused in these words while the cluster listens. Nothing is kept of it.
+  // While the cluster only listens, every verb of a user is refused with the error of `KeepForLater`, which keeps other
+  // events but no verbs.
   return KeepForLater(nothing, SubmitJob{record});
 }
 

@@ -1,5 +1,5 @@
-// The coordinator is a pure function: Step(state, event, now) -> effects. There is no clock, thread, socket or file
-// here. The server feeds events one at a time, persists what Effects names, and only then lets anyone see the new
+// The coordinator's core is a pure function: Step(state, event, now) -> effects. It has no clock, thread, socket or
+// file. The server feeds events one at a time, persists what Effects names, and only then lets anyone see the new
 // state.
 //
 // `now` is in seconds of a steady clock with any origin, and it never goes back.
@@ -32,49 +32,49 @@ class Cluster {
   Cluster(const Cluster&);
   Cluster& operator=(const Cluster&);
 
-  // Takes the event in, and decides at once.
+  // Applies the event to the state, and decides at once all that follows from it.
   Effects Step(const Event& event, double now);
-  // Takes an event in. What it says is known from now on, but nothing is decided. Adds a status and events to
-  // `effects`.
+  // Applies the event to the state, but decides nothing. Adds to `effects` the status and the events that this causes.
   void TakeEvent(const Event& event, double now, Effects* effects);
-  // Decides with all events that were taken, first for each job that they concern, then over all jobs and nodes. The
-  // caller must do so before it asks for directives and views, and before time passes.
+  // Decides what follows from all events since the last call, first for each job that they concern, then over all jobs
+  // and nodes. The caller must call Settle before it asks for directives and views, and before time passes.
   void Settle(double now, Effects* effects);
 
-  // The following functions return what to answer. `revision` is set and changes whenever the rest does. The rest is
-  // left out where the caller knows that revision. Errors are inside the directive.
+  // The following functions return what the server answers to a trainer or an agent. The directive's `revision` is
+  // always set, and changes whenever another field does. If `known_revision` is the present one, only `revision` is
+  // set. Errors are reported in the directive.
   v1::TrainerDirective DirectiveForTrainer(const std::string& job_uid, const std::string& trainer,
                                            int known_revision = 0) const;
   v1::NodeDirective DirectiveForNode(const std::string& node, int known_revision = 0) const;
-  // Returns the directive for the agent of that incarnation, as another one may have its node's name.
+  // Returns the directive for the node's agent of the incarnation `agent`. Another agent may have the node's name.
   v1::NodeDirective DirectiveForAgent(const std::string& node, const std::string& agent, int known_revision = 0) const;
-  // Returns the agent whose answer decides whether `agent` gets its node's name, so that it has to speak again soon.
-  // Returns an empty string where that is decided.
+  // Returns the agent that has to speak soon, because its answer decides whether `agent` gets the node's name. Returns
+  // an empty string where that is decided already.
   std::string RivalOf(const std::string& node, const std::string& agent) const;
   // Horizons limit what a node may do without word of the coordinator; see account/spending.h.
   struct Horizons {
-    double alone_seconds = 0;  // Seconds; 0 for ever.
+    double alone_seconds = 0;  // Seconds; 0 means for ever.
     double spend_until = 0;    // Unix seconds; infinite without a limit.
   };
   Horizons HorizonsOf(const std::string& node) const;
-  // Returns the nodes with slots of one of these jobs.
+  // Returns the nodes that have slots of at least one of the given jobs.
   std::vector<std::string> NodesOf(const std::set<std::string>& job_uids) const;
 
-  // Returns true after Restored, until ListenedFirst. During that time users' verbs are UNAVAILABLE, everything else is
-  // kept for later, and nobody may be told anything.
+  // Returns true from an event `Restored` with `listen_first` until the event `ListenedFirst`. During that time users'
+  // verbs are UNAVAILABLE, all other events are kept for later, and nobody may be told anything.
   bool IsListening() const;
 
-  // Returns the error with which SubmitJob of that record would be refused for that reason, or OK. The record's uid and
+  // Returns the error with which the check `what` would refuse `SubmitJob` of the record, or OK. The record's uid and
   // secret need not be set.
   absl::Status CheckSubmit(SubmitCheck what, const v1::JobRecord& record, double now) const;
 
   // The following functions return views for the user's verbs. FindJob returns null where there is no such job.
   const v1::JobRecord* FindJob(const std::string& name_or_uid) const;
-  // Jobs come in order of submission, and those that are FOUND last.
+  // Jobs are in the order of their submission. Jobs in the state FOUND come last.
   std::vector<const v1::JobRecord*> Jobs() const;
   // Returns the number of jobs that are not over.
   size_t ActiveJobs() const;
-  // Returns nodes by name, at most `at_most` of those behind `after`.
+  // Returns at most `at_most` nodes in the order of their names, from the first name after `after` on.
   std::vector<v1::Node> Nodes(double now, const std::string& after = "", size_t at_most = SIZE_MAX) const;
   std::optional<v1::Node> FindNode(double now, const std::string& name) const;
   const PriceBook& Prices() const;

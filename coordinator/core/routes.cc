@@ -61,8 +61,8 @@ struct Route {
   }
   Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), All(); }
   Concern operator()(const UndrainNode& e) const { return Undrain(turn, e.node), All(); }
-  // Takes an agent's report. One that says no more than that the node lives concerns only jobs on the node that do not
-  // train, because a job that forms a membership waits to hear that.
+  // Takes an agent's report. A report that says only that the node lives concerns just those jobs on the node that do
+  // not train: such a job may wait to hear from the node, so as to form a membership.
   Concern operator()(const NodeReported& e) const {
     if (AcceptNodeReport(turn, e)) return All();
     Concern concern;
@@ -92,8 +92,8 @@ struct Route {
     }
     return concern;
   }
-  // Takes in all that was heard while listening. Nothing decides on a part of it, because it says who lives and in
-  // which generation.
+  // Handles all that was heard while the cluster listened. Nothing is decided on a part of it, because only all of it
+  // says who lives and in which generation.
   Concern operator()(const ListenedFirst& e) const {
     State& state = turn.state;
     state.epoch = e.epoch;
@@ -108,7 +108,9 @@ struct Route {
     }
     return All();
   }
-  // Charges what passed while `now` stood still, as machines ran and may have ended. A clock that is set costs nothing.
+  // Charges jobs for the time in which `now` stood still, for example while the coordinator's machine slept: the jobs'
+  // own machines ran on, and may have ended meanwhile. Where the clock was only set, no time has passed, and nothing is
+  // charged.
   Concern operator()(const ClockSet& e) const {
     State& state = turn.state;
     const double step = e.wall_offset - state.wall_offset - e.stood_still;
@@ -144,7 +146,7 @@ struct Route {
     return All();
   }
   Concern operator()(const CarbonSet& e) const {
-    // Emissions up to now are counted with what was known.
+    // Emissions up to now are counted with the carbon intensities that were known until now.
     for (auto& [uid, job] : turn.state.jobs) CountCosts(turn, job);
     turn.state.carbon = e.carbon;
     turn.Replan();
@@ -173,7 +175,7 @@ struct Route {
     const auto node = turn.state.nodes.find(NodeOf(trainer));
     const std::string& uid = job.job().uid();
     if (node == turn.state.nodes.end() || IsOver(turn.state.jobs[uid]) || SlotOf(trainer) < 0) return;
-    // The node was sent home, and serves nobody.
+    // The node's agent was told to leave, so the node serves no job.
     if (!node->second.record.drained_agent().empty()) return;
     node->second.slots.emplace(SlotOf(trainer), uid);
   }
@@ -191,11 +193,12 @@ struct Route {
     for (const v1::PoolRecord& pool : e.pools) AdoptPool(turn, pool);
     for (const v1::JobRecord& job : e.jobs) {
       Adopt(turn, job);
-      // The slots of members, and of those that wait to be, are taken, whoever reports first.
+      // Members, and trainers that wait to be members, keep their slots, whichever node reports first after the
+      // restart.
       const Job& adopted = state.jobs[job.job().uid()];
       for (const v1::Member& member : adopted.record.membership().members()) {
         const Trainer* trainer = FindTrainer(adopted, member.trainer());
-        // The member was not needed to keep the final state.
+        // A member that was not needed to keep the final state has no slot any more.
         if (IsFinishing(adopted) && trainer != nullptr && !trainer->death.empty()) continue;
         KeepSlot(job, member.trainer());
       }

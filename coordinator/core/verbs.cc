@@ -51,7 +51,7 @@ Job* FindOrRefuse(Turn& turn, const std::string& uid, bool settles = false) {
   return nullptr;
 }
 
-// Returns OK where a new job may have that name.
+// Returns OK where a new job may have the name of `job`.
 absl::Status CheckName(const State& state, const v1::Job& job) {
   const std::string& name = job.name();
   if (state.jobs.count(job.uid()) > 0 || IsNameTaken(state, name)) {
@@ -126,7 +126,8 @@ void Pause(Turn& turn, const std::string& uid) {
   if (job->record.want_paused()) return;
   job->record.set_want_paused(true);
   turn.Save(*job);
-  // The job is paused at once, or when it is known where its members stand.
+  // A job that is not active is paused at once, or as soon as it is known where its members stand, and not at a
+  // boundary.
   if (!job->active) return;
   const std::string text = "pause at the next step boundary, as the user asked";
   job->record.mutable_job()->mutable_status()->set_last_event(text);
@@ -156,7 +157,8 @@ void Resume(Turn& turn, const ResumeJob& verb) {
   if (verb.budget > 0) turn.effects.status = SetBudget(turn, *job, verb.budget);
   if (IsFinishing(*job)) {
     if (!turn.effects.status.ok()) return;
-    // The pause came too late to stop anything, and must not stop the job if the final state is lost.
+    // The user's earlier pause came too late to stop anything. If the final state is lost, that pause must not stop the
+    // job.
     job->record.set_want_paused(false);
     return SaveFinalNow(turn, *job, verb.store);
   }

@@ -1,5 +1,5 @@
-// Carries out what users ask of jobs. A verb that is refused sets the effects' status, and the caller puts back what it
-// has changed (state/refusal.h).
+// Carries out what users ask of jobs. A verb that is refused sets the effects' status, and the caller puts back what
+// the verb has changed (state/refusal.h).
 #ifndef REKINDLE_COORDINATOR_CORE_VERBS_H_
 #define REKINDLE_COORDINATOR_CORE_VERBS_H_
 
@@ -10,7 +10,7 @@
 
 namespace rekindle::core {
 
-// Returns the error with which Submit would refuse that record for that reason, or OK.
+// Returns the error with which `Submit` would refuse a job of that record because of the check `what`, or OK.
 absl::Status CheckSubmit(const State& state, SubmitCheck what, const v1::JobRecord& record, double unix_now);
 void Submit(Turn& turn, const v1::JobRecord& record);
 // `discard` says that even a final state that is not saved yet is given up.

@@ -20,8 +20,9 @@
 namespace rekindle::coordinator {
 namespace {
 
-// A process that was killed holds the lock until the child that it was just starting has started, because a child has
-// its descriptors until then. Opening waits `kPatienceSeconds` seconds for that.
+// A process that is killed while it starts a child leaves the lock to the child for a moment, because the child has the
+// descriptors of its parent until it runs its own program. So opening a folder waits `kPatienceSeconds` seconds for a
+// lock.
 constexpr double kPatienceSeconds = 1;
 constexpr auto kRetry = std::chrono::milliseconds(10);
 
@@ -30,8 +31,8 @@ absl::Status Unusable(const std::string& flag, const std::string& path, int erro
       absl::StrCat(flag, " ", path, " cannot be used: ", std::strerror(error), ": name a folder that can be written"));
 }
 
-// The owner of the folder could replace everything in it, also the token and the state, so it must be this user. Root
-// can do that anyway, so a folder of root is fine.
+// Checks that the data folder belongs to the user of this process or to root. The owner of the folder could replace
+// everything in it, also the token and the state. Root can do that anyway, so a folder of root is fine.
 absl::Status CheckOwner(const std::string& flag, const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0) return Unusable(flag, path, errno);
@@ -43,7 +44,7 @@ absl::Status CheckOwner(const std::string& flag, const std::string& path) {
 
 std::string Holder(int lock) {
   char text[32] = {};
-  // The holder has just taken the lock, or its disk is full.
+  // The lock file is empty if its holder has just taken the lock, or if the holder's disk is full.
   if (pread(lock, text, sizeof text - 1, 0) <= 0) return "";
   return absl::StrCat(" with pid ", absl::StripAsciiWhitespace(text));
 }
@@ -58,7 +59,7 @@ absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path, const Use& 
   std::filesystem::create_directories(absolute, error);
   if (error) return Unusable(use.flag, absolute, error.value());
   if (absl::Status owner = CheckOwner(use.flag, absolute); !owner.ok()) return owner;
-  // The mode cannot be changed if the folder belongs to root, as that of a volume may.
+  // If the folder belongs to root, as the folder of a mounted volume may, its mode cannot be changed. That is no error.
   (void)chmod(absolute.c_str(), 0700);
 
   const std::string name = absolute / "lock";
@@ -83,7 +84,7 @@ absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path, const Use& 
   }
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(lock, 0) != 0 || pwrite(lock, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    // The pid only serves the message above, and a full disk must not stop a restart.
+    // The pid in the lock file only serves an error message, and a full disk must not stop a restart.
     std::ignore = ftruncate(lock, 0);
   }
   return DataFolder(absolute, lock);

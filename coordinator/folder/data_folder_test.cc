@@ -46,7 +46,8 @@ TEST(DataFolder, OneThatIsBeingGivenUpIsWaitedFor) {
   auto first = std::make_unique<absl::StatusOr<DataFolder>>(DataFolder::Open(root));
   ASSERT_TRUE(first->ok());
   std::thread gives_up([&] {
-    // The first holder may let go earlier than the second waits, which also passes.
+    // If the machine is slow, the first holder may release the folder before the second opens it. The test passes then,
+    // too.
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     first.reset();
   });

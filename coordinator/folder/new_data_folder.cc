@@ -19,10 +19,12 @@ namespace rekindle::coordinator {
 namespace {
 
 constexpr char kDatabase[] = "state.db";
-// The database has this name until it is complete. SQLite's own files begin with it.
+// The database has the name `kUnfinished` until it is complete. The names of SQLite's own files beside it begin with
+// that name.
 constexpr char kUnfinished[] = "state.db.restoring";
 
-// Returns the names that were neither left by an earlier try nor made by a fresh file system.
+// Returns those of `names`, the files in a folder, that neither an earlier restore or recover has left nor a fresh file
+// system has.
 std::vector<std::string> Others(const std::vector<std::string>& names) {
   std::vector<std::string> others;
   for (const std::string& name : names) {
@@ -37,7 +39,7 @@ absl::StatusOr<std::vector<std::string>> List(const std::string& folder) {
   return names;
 }
 
-// Opens an empty folder and holds it. A folder that is not empty is not touched.
+// Opens an empty data folder and locks it. A folder that is not empty is not touched.
 absl::StatusOr<DataFolder> OpenEmpty(const std::string& data) {
   const DataFolder::Use use{.holder = "a coordinator, a restore or a recover", .flag = "--data"};
   const absl::StatusOr<std::vector<std::string>> before = List(data);
@@ -46,7 +48,7 @@ absl::StatusOr<DataFolder> OpenEmpty(const std::string& data) {
   const bool locked = std::find(before->begin(), before->end(), "lock") != before->end();
   const absl::Status not_empty = absl::FailedPreconditionError(
       absl::StrCat("folder ", data, " is not empty: name a new one, or move what is in it away"));
-  // If the folder has a lock file, the lock shows whether somebody holds the folder.
+  // If a folder that is not empty has a lock file, the lock shows whether a process holds the folder.
   if (!fresh && !locked) return not_empty;
   if (fresh) {
     absl::Status parents = common::CreateFolders(*common::PosixFileSystem(), common::DirName(data));
@@ -54,7 +56,7 @@ absl::StatusOr<DataFolder> OpenEmpty(const std::string& data) {
   }
   absl::StatusOr<DataFolder> folder = DataFolder::Open(data, use);
   if (!folder.ok()) return folder;
-  // The folder is listed again now that nobody else can add to it.
+  // The folder is listed again now that no other process can add to it.
   const absl::StatusOr<std::vector<std::string>> names = List(data);
   if (!names.ok()) return names.status();
   if (!Others(*names).empty()) return not_empty;
@@ -81,7 +83,7 @@ absl::StatusOr<NewDataFolder> NewDataFolder::Open(const std::string& data) {
   if (data.empty()) return absl::InvalidArgumentError("--data is missing: name a folder for the state");
   absl::StatusOr<DataFolder> folder = OpenEmpty(std::filesystem::absolute(data).lexically_normal());
   if (!folder.ok()) return folder.status();
-  // If this user may not change the folder's mode, the database is still guarded by its own.
+  // If this user may not change the folder's mode, the mode of the database itself still guards the database.
   std::ignore = chmod(folder->path().c_str(), 0700);
   RemoveUnfinished(folder->path());
   return NewDataFolder(*std::move(folder));
@@ -94,7 +96,7 @@ NewDataFolder::~NewDataFolder() {
 std::string NewDataFolder::unfinished() const { return absl::StrCat(path(), "/", kUnfinished); }
 
 absl::Status NewDataFolder::Place() {
-  // Closing the database takes the log into it, and removes the log only if this has worked.
+  // Closing an SQLite database copies its write-ahead log into it, and removes the log only if that has worked.
   const std::string log = absl::StrCat(unfinished(), "-wal");
   if (access(log.c_str(), F_OK) == 0)
     return absl::InternalError(absl::StrCat("cannot take ", log, " into the database"));

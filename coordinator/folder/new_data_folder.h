@@ -1,5 +1,5 @@
-// Makes a coordinator's data folder from what is left of another one. Its database appears there when all of it is
-// durable, or not at all.
+// Makes a coordinator's data folder from a backup or from checkpoint stores. The database appears in the folder when
+// all of it is durable, or not at all.
 #ifndef REKINDLE_COORDINATOR_FOLDER_NEW_DATA_FOLDER_H_
 #define REKINDLE_COORDINATOR_FOLDER_NEW_DATA_FOLDER_H_
 
@@ -13,24 +13,24 @@
 
 namespace rekindle::coordinator {
 
-// After any failure or crash the folder has no database. If something unfinished is left, no coordinator starts on it
-// (CheckComplete), and a new data folder can be made in it again. This class is thread-compatible.
+// After any failure or crash the folder has no database. If something unfinished is left in it, no coordinator starts
+// on the folder (CheckComplete), and a new data folder can be made in it again. A NewDataFolder is thread-compatible.
 class NewDataFolder {
  public:
-  // Holds `data` (mode 0700), which is made with its parents if it is missing. The errors are FAILED_PRECONDITION (a
-  // coordinator has the folder, or it is not empty and was not touched), INVALID_ARGUMENT (it cannot be used), and
-  // those of the file system.
+  // Locks the folder `data` (mode 0700), which is made with its parents if it is missing. The errors are
+  // FAILED_PRECONDITION (a coordinator has the folder, or it is not empty and was not touched), INVALID_ARGUMENT (the
+  // folder cannot be used), and those of the file system.
   static absl::StatusOr<NewDataFolder> Open(const std::string& data);
   NewDataFolder(NewDataFolder&&) = default;
-  // Removes what is unfinished.
+  // Removes the database unless Place has succeeded.
   ~NewDataFolder();
 
-  // Returns the absolute path.
+  // Returns the absolute path of the folder.
   const std::string& path() const { return folder_->path(); }
   // Returns the path at which the caller has to make the database.
   std::string unfinished() const;
-  // Makes the database the coordinator's. It is durable on return. REQUIRES: the database is closed. INTERNAL means
-  // that SQLite has not taken its log into the database.
+  // Gives the finished database the name under which a coordinator finds it. It is durable on return. REQUIRES: the
+  // database is closed. INTERNAL means that SQLite has not taken its log into the database.
   absl::Status Place();
 
  private:
@@ -39,8 +39,8 @@ class NewDataFolder {
   std::unique_ptr<DataFolder> folder_;
 };
 
-// Returns FAILED_PRECONDITION when the restore or recover that was to make this data folder did not finish. REQUIRES:
-// the caller holds the folder.
+// Returns FAILED_PRECONDITION when a restore or recover into the data folder did not finish. REQUIRES: the caller holds
+// the folder.
 absl::Status CheckComplete(const std::string& data);
 
 }  // namespace rekindle::coordinator

@@ -1,6 +1,7 @@
-// Keeps the topics that streams wait on. Each topic has a version, which every publication raises.
+// Wakes those who wait for news, for example the streams that follow a log or the events. Each kind of news is a topic.
+// Each topic has a version, which every publication raises.
 //
-// This class is thread-compatible.
+// A Bulletin is thread-compatible.
 #ifndef REKINDLE_COORDINATOR_LOGS_BULLETIN_H_
 #define REKINDLE_COORDINATOR_LOGS_BULLETIN_H_
 
@@ -19,7 +20,7 @@ class Bulletin {
  public:
   struct Wait {
     std::string topic;
-    // The caller is woken when the version of the topic is above `seen`, but not earlier than `not_before`. At
+    // The caller of Await is woken when the version of the topic is above `seen`, but not earlier than `not_before`. At
     // `deadline` it is woken in any case.
     uint64_t seen = 0;
     double not_before = 0;
@@ -27,21 +28,22 @@ class Bulletin {
   };
 
   void Publish(const std::string& topic) { ++versions_[topic]; }
-  // Removes a topic whose subject is gone. Everybody who waits on it is woken, and its versions begin anew.
+  // Removes a topic, such as the one of a job that was forgotten. Everybody who waits for its news is woken, and its
+  // versions begin anew.
   void Forget(const std::string& topic);
   uint64_t Version(const std::string& topic) const {
     const auto found = versions_.find(topic);
     return found == versions_.end() ? 0 : found->second;
   }
 
-  // Calls `wake` once. The caller chooses `id`, and only one wait per id may be open at a time. `wake` may call Await
-  // again.
+  // Waits for news without blocking: `wake` is called once, when `wait` is over. The caller chooses `id`, and only one
+  // wait per id may be open at a time. `wake` may call Await again.
   void Await(uint64_t id, const Wait& wait, std::function<void()> wake);
-  // Wakes the caller with that id now, if it waits.
+  // Ends the wait with that id now, if it is open.
   void Wake(uint64_t id);
   void WakeAll();
   void WakeDue(double now);
-  // Returns when WakeDue has to be called next.
+  // Returns the time at which WakeDue has to be called next.
   double NextDue() const;
 
  private:

@@ -1,5 +1,5 @@
-// Runs the thread that owns the logs of all jobs. Whoever adds to logs or reads them posts a task there, and waits for
-// news on its bulletin. So no disk ever holds up the coordinator's decisions.
+// Runs the thread that owns the logs of all jobs. Whoever adds to logs or reads them posts a task to the thread, and
+// waits for news on its bulletin. So no disk ever holds up the coordinator's decisions.
 #ifndef REKINDLE_COORDINATOR_LOGS_LOG_DESK_H_
 #define REKINDLE_COORDINATOR_LOGS_LOG_DESK_H_
 
@@ -21,27 +21,27 @@ namespace rekindle::coordinator {
 class LogDesk {
  public:
   static constexpr size_t kMaxTasks = 100'000;
-  // The lines that wait to be kept have at most `kMaxBytes` bytes together.
+  // The lines in tasks that have not run yet have at most `kMaxBytes` bytes together.
   static constexpr size_t kMaxBytes = 64 << 20;
 
-  // Returns the errors of LogStore::Open.
+  // Opens the store of logs and starts the thread. The errors are those of LogStore::Open.
   static absl::StatusOr<std::unique_ptr<LogDesk>> Start(LogStore::Options options);
   ~LogDesk() { Stop(); }
   LogDesk(const LogDesk&) = delete;
 
-  // Runs what was posted, wakes everything that waits, and ends the thread. It is idempotent, and must not be called on
-  // the desk's thread.
+  // Runs the tasks that were posted, wakes everybody who waits on the bulletin, and ends the thread. Stop is
+  // idempotent, and must not be called on the desk's thread.
   void Stop();
 
-  // Runs `task` on the desk's thread. It may be called from any thread. `bytes` is the size of the lines that the task
-  // holds. UNAVAILABLE means that the desk has stopped or has too much to do, and that the task will not run.
+  // Runs `task` on the desk's thread. Any thread may call Post. `bytes` is the size of the lines that the task holds.
+  // UNAVAILABLE means that the desk has stopped or has too much to do, and that the task will not run.
   absl::Status Post(std::function<void()> task, size_t bytes = 0);
 
-  // The functions below must be called on the desk's thread.
+  // The public functions from `store` on must be called on the desk's thread.
   LogStore& store() { return *store_; }
-  // The topics are uids of jobs, and the times are those of now().
+  // The topics of the bulletin are uids of jobs, and its times are those of now().
   Bulletin& bulletin() { return bulletin_; }
-  // Returns seconds of the steady clock.
+  // Returns the time of the steady clock in seconds.
   static double now();
   bool stopped() const { return stopped_; }
 

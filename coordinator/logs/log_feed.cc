@@ -8,10 +8,12 @@
 namespace rekindle::coordinator {
 namespace {
 
-// A reader that continues has been told of what was lost longer ago than this. Seconds.
+// A reader that continues where its earlier call ended is told only of lost trainers whose newest line is at most
+// `kRecentSeconds` seconds old. The earlier call has told it of the others.
 constexpr double kRecentSeconds = 300;
 
-// Returns whether nobody will ever send what that trainer has written since its last kept line.
+// Returns whether the lines that the trainer has written since its last kept line are lost, because its node or the
+// node's folder is gone.
 bool IsLost(const std::string& name, const JobLog::Trainer& trainer, const LogNodes& nodes) {
   const auto node = nodes.find(core::NodeOf(name));
   return node == nodes.end() || node->second.is_lost || node->second.incarnation != trainer.incarnation;
@@ -37,7 +39,7 @@ void LogFeed::Begin(JobLog& log, const Facts& facts) {
     return;
   }
   cursor_.log = request_.log();
-  // A double holds whole numbers below this limit exactly.
+  // A double holds whole numbers below `kMost` exactly.
   constexpr double kMost = 9e15;
   const bool is_past_first = request_.after() > 0;
   cursor_.after = is_past_first ? static_cast<int64_t>(std::min(request_.after(), kMost)) : 0;

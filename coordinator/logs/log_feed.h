@@ -12,44 +12,45 @@
 
 namespace rekindle::coordinator {
 
-// Describes a node that lines came from.
+// Describes a node that lines of a log came from.
 struct LogNode {
   // `incarnation` is the incarnation of the node's folder.
   std::string incarnation;
-  // `is_lost` says that nothing is heard of the node.
+  // `is_lost` says that the coordinator does not hear of the node any more.
   bool is_lost = false;
 };
-// The key of `LogNodes` is the node's name. A node that is missing here is lost, too.
+// The key of `LogNodes` is the node's name. A node without an entry is lost, too.
 using LogNodes = std::map<std::string, LogNode>;
 
-// This class is thread-compatible.
+// A LogFeed is thread-compatible.
 class LogFeed {
  public:
-  // Holds what is known at the time of a pull.
+  // Holds what the coordinator knows about a job when a reader of its log asks for the next page.
   struct Facts {
     // `nodes` must not be null.
     std::shared_ptr<const LogNodes> nodes;
     // `is_over` says that the job is over.
     bool is_over = false;
-    // `now` and the times in `wait` are seconds of the same steady clock.
+    // `now` and the times in `Pulled::wait` are seconds of the same steady clock.
     double now = 0;
     double wall = 0;  // Unix seconds.
   };
   struct Pulled {
-    // When there are no `lines`, the feed has ended or has to wait.
+    // An empty `lines` means that the feed has ended, or that the reader has to wait as `wait` says.
     v1::LogLines lines;
-    // `more` is false when these lines were the last.
+    // `more` is false when `lines` are the last lines of the feed.
     bool more = true;
     Bulletin::Wait wait;
   };
 
-  // At least `kShortestInterval` passes between two pages of new lines. Seconds.
+  // Between two pages of new lines, a reader waits for at least `kShortestInterval` seconds.
   static constexpr double kShortestInterval = 0.1;
-  // After a job's end its last lines may still be on their way, so the feed waits for kTrailingSeconds without new
-  // lines. It waits up to kLongestTrailing for a node that has not said that there are no more.
+  // After a job's end its last lines may still be on their way, so the feed waits until no line has come for
+  // kTrailingSeconds. It waits up to kLongestTrailing for a node that has not said that it has sent everything.
   static constexpr double kTrailingSeconds = 2;
   static constexpr double kLongestTrailing = 15;
-  // The feed looks again after `kLookAgain` seconds, because no line arrives when a node is lost or a job is over.
+  // The feed looks at the job and its nodes again after `kLookAgain` seconds, because no line arrives when a node is
+  // lost or a job is over.
   static constexpr double kLookAgain = 2;
 
   LogFeed(std::string job_uid, const v1::ReadLogRequest& request);
@@ -58,7 +59,7 @@ class LogFeed {
 
  private:
   void Begin(JobLog& log, const Facts& facts);
-  // Adds the item, and the note that belongs after it.
+  // Adds the item to `lines`. If it is the last line of a trainer that is lost, a note that says so follows.
   void Add(LogItem item, JobLog& log, const LogNodes& nodes, v1::LogLines* lines);
   // Adds notes about the trainers that are known to be lost by now.
   void AddLost(JobLog& log, const LogNodes& nodes, v1::LogLines* lines);
@@ -68,8 +69,8 @@ class LogFeed {
   const v1::ReadLogRequest request_;
   bool begun_ = false;
   LogCursor cursor_;
-  // `waiting_` holds the trainers whose newest line the reader has got and that were not lost at that time. The value
-  // is the position of the trainer then.
+  // `waiting_` holds trainers that were not lost when the reader got their newest line. The value is the trainer's
+  // position at that time.
   std::map<std::string, int64_t> waiting_;
   double over_since_ = kForever;
   double quiet_since_ = kForever;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 
-// A frame stands before each record. It is little-endian, as are all machines that Rekindle runs on.
+// A Frame stands before each record of a log file. It is little-endian, as are all machines that Rekindle runs on.
 struct Frame {
   uint32_t bytes = 0;
   uint32_t reserved = 0;

@@ -1,4 +1,4 @@
-// Appends to one file of a job's log. Only the file's owner may read it (0600).
+// Appends records to one file of a job's log. Only the file's owner may read it (0600).
 #ifndef REKINDLE_COORDINATOR_LOGS_LOG_SEGMENT_H_
 #define REKINDLE_COORDINATOR_LOGS_LOG_SEGMENT_H_
 
@@ -16,22 +16,22 @@
 
 namespace rekindle::coordinator {
 
-// Writes as write(2) does. Tests replace it by a disk that is full or fails.
+// A WriteCall writes as write(2) does. Tests replace it to simulate a disk that is full or fails.
 using WriteCall = std::function<ssize_t(int fd, const void* data, size_t bytes)>;
 
-// This class is movable and thread-compatible.
+// A LogSegment is movable and thread-compatible.
 class LogSegment {
  public:
-  // Creates a new file that begins with `head`. The errors are ALREADY_EXISTS, RESOURCE_EXHAUSTED (no space) and
-  // INTERNAL, and after an error there is no new file.
+  // Creates a new file that begins with the record `head`. The errors are ALREADY_EXISTS, RESOURCE_EXHAUSTED (no space)
+  // and INTERNAL, and after an error there is no new file.
   static absl::StatusOr<LogSegment> Create(const std::string& path, const v1::LogRecord& head, WriteCall write);
-  // Opens a file, whose records end at `bytes`, to append to it. Bytes after that cannot be read, and are cut off.
+  // Opens an existing file to append to it. Its readable records end at `bytes`, and what stands after them is cut off.
   static absl::StatusOr<LogSegment> Reopen(const std::string& path, int64_t bytes, WriteCall write);
 
   // Appends a record. After OK every later process on this machine sees the whole record, and an error leaves the file
   // as it was. The file is not synced, so a power cut may take the record.
   absl::Status Append(const v1::LogRecord& record);
-  // Makes sure that a power cut cannot take anything that was appended. It takes as long as the disk needs.
+  // Makes sure that a power cut cannot take any record that was appended. Sync takes as long as the disk needs.
   absl::Status Sync();
   int64_t bytes() const { return bytes_; }
 
@@ -43,7 +43,7 @@ class LogSegment {
   common::UniqueFd file_;
   int64_t bytes_;
   WriteCall write_;
-  // `torn_` says that the rest of a failed write could not be cut off.
+  // `torn_` says that a write has failed and that the part of the record which was written could not be cut off.
   bool torn_ = false;
 };
 

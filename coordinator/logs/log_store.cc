@@ -24,7 +24,7 @@ constexpr double kComplainSeconds = 60;
 // All logs together may have `kOnFullDisk` bytes even on a disk that is nearly full.
 constexpr int64_t kOnFullDisk = 64 << 20;
 
-// Returns whether the name is a uid that can be the name of a folder.
+// Returns whether the name has the form of a job's uid, so that it can be the name of a folder.
 bool IsUid(const std::string& name) {
   const bool fits = !name.empty() && name.size() <= kMaxUidBytes && name[0] != '.';
   return fits && std::all_of(name.begin(), name.end(), [](char c) {
@@ -154,7 +154,8 @@ v1::LogPosition LogStore::Keep(const v1::LogPiece& piece, const std::string& inc
   Use(piece.job_uid(), entry);
   absl::Status kept = entry.log->Append(piece, incarnation, options_.wall());
   Count(piece.job_uid(), entry);
-  // New lines are worth more than old ones.
+  // If the disk is full, the oldest file of all logs makes room for the new lines, because new lines are worth more
+  // than old ones.
   if (absl::IsResourceExhausted(kept) && RemoveOldest()) kept = entry.log->Append(piece, incarnation, options_.wall());
   if (!kept.ok()) Complain(kept);
   if (const JobLog::Trainer* trainer = entry.log->Find(piece.trainer()); trainer != nullptr) {

@@ -36,7 +36,7 @@ class LogStoreTest : public LogTest {
     const int64_t at = log == nullptr || found->Find(kA) == nullptr ? 0 : found->Find(kA)->end;
     return store_->Keep(Piece(kA, at, lines, job), "folder").end();
   }
-  // Keeps `lines` lines of 1 KiB.
+  // Keeps `lines` lines of 1 KiB in the job's log.
   void Fill(const std::string& job, int lines) {
     for (int i = 0; i < lines; ++i) Keep(job, {std::string(1023, 'x')});
   }
@@ -110,7 +110,7 @@ TEST_F(LogStoreTest, AFullDiskTakesNewLinesInPlaceOfOldOnes) {
   bool is_full = false;
   options_.write = [&](int fd, const void* data, size_t bytes) -> ssize_t {
     if (!is_full) return write(fd, data, bytes);
-    // The removal of an old file makes room.
+    // A write fails once for lack of space. After that the disk has room, because an old file was removed.
     is_full = false;
     errno = ENOSPC;
     return -1;

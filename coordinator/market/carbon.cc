@@ -10,7 +10,7 @@
 namespace rekindle::core {
 namespace {
 
-// This is how many hours back a forecast looks.
+// A forecast uses the carbon intensity of the last `kHistoryHours` hours.
 constexpr int64_t kHistoryHours = 8 * 24;
 
 int64_t HourOf(double at) { return static_cast<int64_t>(std::floor(at / kHour)); }

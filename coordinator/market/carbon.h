@@ -1,5 +1,5 @@
-// This file holds what the grids emit, as the core sees it: carbon intensity by region and hour. The values are plain.
-// Time is Unix seconds, and intensity is gCO2eq/kWh.
+// This file holds the carbon intensity of power grids, by region and hour, in the form in which the core gets it. Times
+// are Unix seconds, and intensities are gCO2eq/kWh.
 #ifndef REKINDLE_COORDINATOR_MARKET_CARBON_H_
 #define REKINDLE_COORDINATOR_MARKET_CARBON_H_
 
@@ -21,11 +21,11 @@ struct CarbonSeries {
 };
 
 struct CarbonBook {
-  // `given` says that the fleet file names a source.
+  // `given` says that the fleet file names a source of carbon intensity.
   bool given = false;
-  // `asked` says that the source has answered, or failed, once.
+  // `asked` says that this source has answered or failed at least once.
   bool asked = false;
-  // For this many seconds after `known_until` the newest value still counts.
+  // For `stale_after` seconds after `known_until` the newest value still counts.
   double stale_after = 7200;
   std::map<std::string, CarbonSeries> regions;
 };
@@ -34,13 +34,14 @@ struct CarbonBook {
 // region.
 double FreshUntil(const CarbonBook& book, const std::string& region);
 
-// Returns nothing where the intensity is not known, or is too old to count.
+// Returns the region's carbon intensity at the time `at`. Returns nothing where the intensity is not known, or is too
+// old to count.
 std::optional<double> IntensityAt(const CarbonBook& book, const std::string& region, double at);
 
-// An IntensitySum covers the hours between two times for which the intensity is known.
+// An IntensitySum covers the time between two moments, without the hours whose carbon intensity is not known.
 struct IntensitySum {
   double hours = 0;
-  // `grams_per_kw` is what one kW emits in these hours.
+  // `grams_per_kw` is what a constant draw of one kW emits in these hours.
   double grams_per_kw = 0;
 };
 IntensitySum IntensityBetween(const CarbonBook& book, const std::string& region, double from, double until);

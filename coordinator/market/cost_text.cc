@@ -13,7 +13,7 @@ std::string Fixed(double value, int digits) { return absl::StrFormat("%.*f", dig
 
 bool Ended(v1::JobState state) { return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED; }
 
-// A fleet file's currency is text that its operator wrote, and it goes to terminals.
+// Replaces control characters. The currency in a fleet file is any text that its operator wrote, and terminals show it.
 std::string Printable(std::string text) {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -135,7 +135,7 @@ Saving ByCarbon(const v1::JobSpec::Goals& goals, const v1::Cost& cost) {
   return saving;
 }
 
-// Names the sections of the job's spec that switch on a lever which ends a job early.
+// Names the sections of the job's spec that turn on a train::StepLever which may end the job early.
 std::string EndingSections() {
   std::string names;
   for (const train::StepLever* lever : train::StepLevers()) {
@@ -211,7 +211,7 @@ std::string DescribeBudget(const v1::Cost& cost) {
 }
 
 std::string DescribeOnDemand(const v1::Cost& cost) {
-  // `compared` is what the node-hours cost whose on-demand price is known.
+  // `compared` is the cost of the node-hours whose on-demand price is known.
   double compared = 0;
   double unknown = 0;
   for (const v1::PoolCost& line : cost.pools()) {

@@ -7,13 +7,13 @@ namespace rekindle::market {
 namespace {
 
 constexpr int kDay = 24;
-// This is how many days of history count.
+// A forecast uses `kDays` days of history.
 constexpr int kDays = 7;
-// This is the weight of a day relative to the day after it.
+// In a forecast, each day weighs `kOlderDay` times as much as the day after it.
 constexpr double kOlderDay = 0.5;
-// These hours show today's level.
+// The mean of the last `kRecentHours` hours shows today's level of emissions.
 constexpr int kRecentHours = 4;
-// After this many hours today's level says little of the hours to come.
+// Today's level of emissions says little about hours that are more than `kLevelFades` hours away.
 constexpr double kLevelFades = 12;
 
 // Returns the mean of the same hour of the day over the days before `now`, or the value of `now` where there are none.

@@ -1,5 +1,5 @@
-// Says what the words of a job's goals and of pools stand for. Specs, records and the fleet file keep the words, and
-// whoever decides by one of them reads it here.
+// Translates words into enums: the objective and the capacity of a job, and the capacity of a pool. Specs, records and
+// the fleet file hold the words. Code that makes a decision from a word uses these functions.
 #ifndef REKINDLE_COORDINATOR_MARKET_GOAL_WORDS_H_
 #define REKINDLE_COORDINATOR_MARKET_GOAL_WORDS_H_
 
@@ -11,20 +11,21 @@
 
 namespace rekindle::core {
 
-// Says how the machines of a pool are sold. `kUnpriced` is that of a pool which the price book does not have.
+// PoolCapacity says how the machines of a pool are sold. `kUnpriced` is for a pool that the price book does not have.
 enum class PoolCapacity { kOther, kSpot, kOnDemand, kUnpriced };
 
 PoolCapacity PoolCapacityOf(std::string_view word);
-// Returns the word, which is empty for `kOther`.
+// Returns the word for a pool's capacity, which is empty for `kOther`.
 std::string WordOf(PoolCapacity capacity);
 
-// Return the words that a spec may have, in the order in which messages list them.
+// These functions return the words that a spec may have for its objective and its capacity, in the order in which
+// messages list them.
 std::vector<std::string> ObjectiveWords();
 std::vector<std::string> AllowedWords();
 
-// Reads `goals.objective`. No word, and any that is not known, means the cheapest plan.
+// Reads the word of `goals.objective`. A word that is empty or not known means the cheapest plan.
 scheduler::Objective ObjectiveOf(std::string_view word);
-// Reads `goals.capacity`. No word, and any that is not known, means that both are allowed.
+// Reads the word of `goals.capacity`. A word that is empty or not known means that both kinds are allowed.
 scheduler::Allowed AllowedOf(std::string_view word);
 
 }  // namespace rekindle::core

@@ -7,7 +7,7 @@
 
 namespace rekindle::core {
 
-// Surplus says what becomes of machines that are there beyond what is ordered.
+// Surplus says what happens to the machines that a pool has beyond the ordered number.
 enum class Surplus {
   kEnds,
   // The machines stay for now, because after a restart their nodes may be about to register.
@@ -39,7 +39,7 @@ enum class PoolTrouble {
   kNoCapacity,
   // The provider asked to come back later.
   kThrottled,
-  // Anything else went wrong: there was no answer, no right, or no such group.
+  // Something else went wrong: the provider did not answer, denied the call, or has no such group of machines.
   kFailed,
 };
 
@@ -48,7 +48,7 @@ struct PoolMachine {
   std::string id;
   // `node` is the name under which the machine registers. It is empty where the provider does not know it.
   std::string node;
-  // A machine that does not run is being made.
+  // `running` is false while the machine is still being made.
   bool running = false;
   // `since` is the time in Unix seconds since when the machine runs. It is 0 where the provider does not say.
   double since = 0;
@@ -58,16 +58,17 @@ struct PoolMachine {
 // A PoolReported is what a provider says of a pool, whenever that changes and after each order.
 struct PoolReported {
   std::string pool;
-  // `listed` is false where the provider has not said yet what is there.
+  // `listed` is false until the provider has listed the pool's machines for the first time.
   bool listed = true;
   // `running` counts the machines that exist or are being made.
   int running = 0;
   // `machines` lists the machines that `running` counts, sorted by id.
   std::vector<PoolMachine> machines;
-  // `not_ours` says that machines run that no order of this process made, and that nobody may touch them (see Surplus).
+  // `not_ours` says that the pool has machines which no order of this process made, and which nobody may touch (see
+  // Surplus).
   bool not_ours = false;
   // `ended` names those nodes of `look_for` whose machines have ended, so that nothing runs on them any more. A machine
-  // that is only out of the pool has not ended.
+  // that was only taken out of the pool has not ended.
   std::vector<std::string> ended;
   PoolTrouble trouble = PoolTrouble::kNone;
   // `error` says why the newest order is not fulfilled yet. It is bounded and holds no secrets.

@@ -8,7 +8,7 @@
 namespace rekindle::core {
 namespace {
 
-// A pool keeps at most this many prices. The costs at older prices were counted long ago.
+// A pool keeps at most `kLongestHistory` prices. The costs at older prices were counted long ago.
 constexpr size_t kLongestHistory = 1000;
 
 // Appends a price. Prices that are not older are removed first, so that a clock that was set back leaves the order

@@ -1,5 +1,5 @@
-// This file holds what nodes cost: the price book as the core sees it. The values are plain. Time is Unix seconds, and
-// prices are those of an hour.
+// This file holds the price book, which says what nodes cost, in the form in which the core gets it. Times are Unix
+// seconds, and prices are those of an hour.
 #ifndef REKINDLE_COORDINATOR_MARKET_PRICES_H_
 #define REKINDLE_COORDINATOR_MARKET_PRICES_H_
 
@@ -34,29 +34,32 @@ struct PoolPrices {
   PriceHistory on_demand;
   // `ordered` says that the pool's provider takes orders. Otherwise its nodes come by themselves.
   bool ordered = false;
-  // `min` is the number of nodes that a pool with orders keeps whatever happens.
+  // `min` is the number of nodes that a pool that takes orders keeps whatever happens.
   int min = 0;
-  // `max` is the largest number of nodes of such a pool.
+  // `max` is the largest number of nodes of a pool that takes orders.
   int max = 1000;
-  // `start_seconds` is how long such a pool takes at most from an order to a machine that runs.
+  // `start_seconds` is how long a pool that takes orders needs at most from an order to a machine that runs.
   double start_seconds = 300;
-  // `known_from` is the time when prices without a history were looked up. It is 0 where that is not known.
+  // For a pool whose price has no history, `known_from` is the time when somebody looked up that price. It is 0 where
+  // that time is not known.
   double known_from = 0;
   // `heard_at` is the time when the provider last said what the pool costs. It is 0 where it has not said so yet.
   double heard_at = 0;
-  // `offer` describes what the provider is asked the price of. It is empty where only the fleet file states the price.
+  // `offer` describes the machines whose price the provider is asked for. It is empty where only the fleet file states
+  // the price.
   std::string offer;
-  // After this many seconds a price is stale. The book's own limit holds as well.
+  // A price is stale after `stale_after` seconds, or after PriceBook::stale_after if that is less.
   double stale_after = std::numeric_limits<double>::infinity();
-  // `on_demand_of` is the pool whose prices `on_demand` repeats. It is empty where they were stated, or are not known.
+  // `on_demand_of` is the pool from which the prices in `on_demand` were copied. It is empty where the fleet file
+  // states an on-demand price, or where none is known.
   std::string on_demand_of;
   // `device` is the kind of device that the nodes compute on. It is empty where that is not known.
   std::string device;
   // `carbon_region` is empty where it is not known what the nodes emit.
   std::string carbon_region;
-  // `node_watts` is what one node draws. Where it is 0, the job's value counts.
+  // `node_watts` is the power that one node draws. Where it is 0, the value in the job's spec counts.
   double node_watts = 0;
-  // `instance_type` is empty where the machines of the pool are of a kind of their own.
+  // An empty `instance_type` means that no other pool has machines of the same kind.
   std::string instance_type;
   // `speed` is the stated speed of a worker in the pool.
   double speed = 1;
@@ -80,7 +83,7 @@ struct PriceBook {
   double stale_after = std::numeric_limits<double>::infinity();  // Seconds.
 };
 
-// Returns null where the book has no such pool.
+// Returns the pool of that name, or null where the book has none.
 const PoolPrices* FindPool(const PriceBook& book, const std::string& name);
 // Returns whether the book has that pool and its provider takes orders.
 bool IsOrdered(const PriceBook& book, const std::string& name);
@@ -95,10 +98,11 @@ struct PriceHeard {
   std::string pool;
   double price = 0;
 };
-// Enters the price, which holds from `at` on. Returns false where the book has no such pool or the price has not
-// changed. An unchanged price then counts as fresh again.
+// Enters into the book a price that holds from `at` on. Returns false where the book has no such pool or the price has
+// not changed. An unchanged price then counts as fresh again.
 bool TakePrice(const PriceHeard& heard, double at, PriceBook& book);
-// Keeps what was heard of offers that are in both books. A file has only the first price of such an offer.
+// Copies to the new book what providers have said about the price of each offer that is in both books. A fleet file has
+// only the first price of such an offer.
 void KeepHeard(const PriceBook& before, PriceBook& book);
 
 // Returns a text such as "12.34 USD". An amount below 1 has four digits after the point.

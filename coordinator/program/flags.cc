@@ -86,7 +86,7 @@ void AddKeepingFlags(CLI::App& app, Flags& flags) {
                  "http or https URL that gets a POST for each alert about a budget (REKINDLE_ALERT_WEBHOOK)");
 }
 
-// These flags are hidden, because they are for tests.
+// Adds flags that are hidden, because they are for tests.
 void AddTestFlags(CLI::App& app, core::Tunables& tunables) {
   app.add_option("--lease-seconds", tunables.lease_seconds)->group("");
   app.add_option("--lease-save-seconds", tunables.lease_save_seconds)->group("");

@@ -11,17 +11,17 @@ namespace rekindle::coordinator {
 
 struct Flags {
   CoordinatorServer::Options options;
-  // `web` is the host:port of the web page, or empty for none.
+  // `web` is the host:port of the web page, or empty for no web page.
   std::string web;
-  // An empty `log_format` means that of the environment.
+  // An empty `log_format` means the format that the environment names.
   std::string log_format;
   int state_gib = 4;
 };
 
-// Returns the defaults, with what variables of the environment say.
+// Returns the defaults of the flags, replaced by what variables of the environment say.
 Flags FlagsFromEnvironment();
 
-// Lets `app` set `flags`, which must outlive it.
+// Adds the coordinator's flags to `app`, which stores their values in `flags`. `flags` must outlive `app`.
 void AddFlags(CLI::App& app, Flags& flags);
 
 }  // namespace rekindle::coordinator

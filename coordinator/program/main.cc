@@ -30,12 +30,12 @@ constexpr int kMallocArenas = 2;
 
 using WebServer = rk::coordinator::web::WebServer;
 
-// Returns null when `listen` is empty.
+// Starts the web page, or returns null when `listen` is empty.
 absl::StatusOr<std::unique_ptr<WebServer>> StartPage(const std::string& listen,
                                                      const rk::coordinator::CoordinatorServer::Options& options,
                                                      rk::coordinator::CoordinatorServer& server) {
   if (listen.empty()) {
-    // An earlier coordinator may have written the file, and nobody answers at its address.
+    // An earlier coordinator may have written the file with the page's address, where nobody answers now.
     unlink(rk::coordinator::web::WebFile(options.data).c_str());
     return nullptr;
   }
@@ -46,12 +46,14 @@ absl::StatusOr<std::unique_ptr<WebServer>> StartPage(const std::string& listen,
       std::move(source));
   if (!page.ok()) return page.status();
   rk::log::Info("serving the page", {{"address", (*page)->address()}});
-  // If the output is not a terminal, it may be a log, and a token must not be in a log.
+  // The address with the token is printed only to a terminal: any other output may be a log, and a token must not be in
+  // a log.
   if (isatty(STDOUT_FILENO)) std::cout << "page: " << (*page)->address_with_token() << std::endl;
   return page;
 }
 
-// Waits for a signal that ends the coordinator, and returns it. SIGHUP does not end it.
+// Waits for a signal that ends the coordinator, and returns its number. SIGHUP does not end it, but makes it read the
+// fleet file again.
 int AwaitEnd(const sigset_t& signals, rk::coordinator::CoordinatorServer& server) {
   for (;;) {
     int number = 0;
@@ -73,8 +75,8 @@ int Refuse(const absl::Status& status) {
   return absl::IsInvalidArgument(status) ? kWrongUse : kFailed;
 }
 
-// Blocks the signals that AwaitEnd waits for. This must be done before any thread starts, so that only sigwait sees
-// them.
+// Blocks the signals that AwaitEnd waits for. BlockSignals must be called before any thread starts, so that only
+// sigwait sees these signals.
 sigset_t BlockSignals(bool with_hangup) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -112,8 +114,9 @@ int Run(rk::coordinator::CoordinatorServer::Options options, const std::string& 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Memory that the transport's threads allocate and the loop frees stays with their arenas. Without this limit, the
-  // coordinator takes 65 MB rather than 61 for 10,000 nodes, and more with more cores.
+  // Memory that the transport's threads allocate and the coordinator's loop frees stays with the malloc arenas of those
+  // threads. Without a limit on the number of arenas, the coordinator takes 65 MB rather than 61 for 10,000 nodes, and
+  // more with more cores.
   mallopt(M_ARENA_MAX, kMallocArenas);
   rk::coordinator::Flags flags = rk::coordinator::FlagsFromEnvironment();
   CLI::App app("Rekindle's coordinator: places jobs on nodes that may vanish.", "rekindle-coordinator");
@@ -127,7 +130,7 @@ int main(int argc, char** argv) {
   if (!flags.log_format.empty()) setenv("REKINDLE_LOG_FORMAT", flags.log_format.c_str(), 1);
   rk::log::Init("coordinator");
   rk::common::RaiseDescriptorLimit();
-  // The folder holds job secrets.
+  // The files in the coordinator's folder hold job secrets, so only its user may read them.
   umask(0077);
   return Run(std::move(flags.options), flags.web);
 }

@@ -22,12 +22,12 @@ absl::Status Damaged(const std::string& how) {
   return absl::DataLossError(absl::StrCat("is damaged: ", how, ": take another backup"));
 }
 
-// Returns false when the object has no such number in that range.
+// Reads the number under `key`. Returns false when the object has no such number from `low` up to the largest `Number`.
 template <typename Number>
 bool ReadNumber(const nlohmann::json& object, const char* key, int64_t low, Number* out) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number_integer()) return false;
-  // A number above the range of int64 becomes negative here.
+  // A number above the range of int64 becomes negative in this conversion, and is refused.
   const auto value = found->get<int64_t>();
   if (value < low || value > std::numeric_limits<Number>::max()) return false;
   *out = static_cast<Number>(value);
@@ -41,7 +41,8 @@ absl::Status NewerFormat(const nlohmann::json& header, int format) {
                    release.empty() ? "the release that made it" : absl::StrCat("release ", release, " or later")));
 }
 
-// Parses a header line whose hash is right. So whatever is wrong with the line was wrong when it was written.
+// Parses the header line of a backup, whose hash is right. So whatever is wrong with the line was wrong when it was
+// written.
 absl::StatusOr<BackupHeader> ParseHeader(std::string_view line) {
   const absl::StatusOr<nlohmann::json> parsed = common::ParseStrictJson(line);
   int format = 0;
@@ -62,7 +63,8 @@ absl::StatusOr<BackupHeader> ParseHeader(std::string_view line) {
   return header;
 }
 
-// Returns nullopt when more of the text is needed. Sets `end` to where the database begins.
+// Parses the lines before a backup's database. Returns nullopt when more of the text is needed. Sets `end` to where the
+// database begins.
 absl::StatusOr<std::optional<BackupHeader>> ParsePreamble(std::string_view text, size_t* end) {
   const size_t known = std::min(text.size(), kMagic.size());
   if (text.substr(0, known) != kMagic.substr(0, known)) return NoBackup();

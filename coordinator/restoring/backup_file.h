@@ -5,8 +5,8 @@
 //   {"format":1,"needs_release":"0.2.0",...,"bytes":40960,"xxh3_128":"..."}
 //   XXH3-128 of the line above
 //
-// A newer format keeps these three lines and the fields `format` and `needs_release`. So a release that cannot read it
-// can say which release can. The hashes detect accidents, and are no defence against a forger.
+// A newer format keeps these three lines and the fields `format` and `needs_release`. So a release that cannot read a
+// backup can say which release can. The hashes detect accidents, and are no defence against a forger.
 #ifndef REKINDLE_COORDINATOR_RESTORING_BACKUP_FILE_H_
 #define REKINDLE_COORDINATOR_RESTORING_BACKUP_FILE_H_
 
@@ -24,32 +24,33 @@
 
 namespace rekindle::coordinator {
 
-// The second line has at most `kMaxBackupHeaderBytes` bytes.
+// The second line of a backup has at most `kMaxBackupHeaderBytes` bytes.
 inline constexpr size_t kMaxBackupHeaderBytes = 4096;
 
 struct BackupHeader {
   common::ClusterIdentity identity;
   int64_t taken_at = 0;  // Unix seconds.
-  // `release` is the release that took the backup.
+  // `release` is the release of Rekindle that took the backup.
   std::string release;
   // `schema` is the schema version of the database.
   int schema = 0;
-  // `needs_release` is the oldest release that reads that schema, and empty if unknown.
+  // `needs_release` is the oldest release that reads the schema, and empty if that is not known.
   std::string needs_release;
-  // `bytes` and `xxh3_128` are those of the database.
+  // `bytes` and `xxh3_128` are the size and the hash of the database.
   int64_t bytes = 0;
   std::string xxh3_128;
 };
 
-// Returns everything that is written before the database.
+// Returns the three lines that are written before the database.
 std::string BackupPreamble(const BackupHeader& header);
 
-// Takes a backup in pieces of any size and hands its database on as it comes. Only at the end it says whether all of it
-// was right, so what was handed on before may be damaged. It holds no more than the three lines. This class is
-// thread-compatible.
+// Takes a backup in pieces of any size and hands its database on to the sink as it comes. Only at the end it says
+// whether all of the backup was right, so what was handed on before may be damaged. It holds no more than the three
+// lines of text in memory. A BackupReader is thread-compatible.
 //
-// After an error every call returns the same error: INVALID_ARGUMENT (this is no backup), DATA_LOSS (damaged, cut off,
-// or with bytes after its end), FAILED_PRECONDITION (a newer format, with the release to install), or one of the sink.
+// After an error every call returns the same error: INVALID_ARGUMENT (the file is no backup), DATA_LOSS (damaged, cut
+// off, or with bytes after its end), FAILED_PRECONDITION (a newer format, with the release to install), or an error of
+// the sink.
 class BackupReader {
  public:
   using Sink = std::function<absl::Status(std::string_view)>;
@@ -57,7 +58,7 @@ class BackupReader {
   explicit BackupReader(Sink sink) : sink_(std::move(sink)) {}
 
   absl::Status Take(std::string_view piece);
-  // Returns the header if all of the backup was right. It must be called once, after the last piece.
+  // Returns the header if all of the backup was right. The caller must call Finish once, after the last piece.
   absl::StatusOr<BackupHeader> Finish();
 
  private:
@@ -67,7 +68,8 @@ class BackupReader {
 
   const Sink sink_;
   absl::Status status_;
-  // Until the header is known, this holds what has come of the three lines, and maybe a little more.
+  // Until the header is known, `preamble_` holds the beginning of the backup, as far as it was read. That may be more
+  // than the three lines of text.
   std::string preamble_;
   std::optional<BackupHeader> header_;
   common::Hasher hasher_;

@@ -1,5 +1,5 @@
 // Tests that a backup is read as it was written, whatever pieces it comes in, and that any other file is refused with
-// what it is.
+// the reason.
 #include "coordinator/restoring/backup_file.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ BackupHeader HeaderOf(const std::string& content) {
 
 std::string BackupOf(const std::string& content) { return BackupPreamble(HeaderOf(content)) + content; }
 
-// Makes a backup with that second line, and with the right hash of the line.
+// Makes a backup with the header line `line`, and with the right hash of that line.
 std::string WithHeader(const std::string& line, const std::string& content = "x") {
   return absl::StrCat(kMagic, line, "\n", common::Xxh3_128Hex(line), "\n", content);
 }

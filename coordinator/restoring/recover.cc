@@ -21,8 +21,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The new epoch leaves room for `kUnseenEpochs` epochs of which no file says anything: those of coordinators that were
-// lost before any job of theirs had saved.
+// The epoch of a recovered cluster is more than `kUnseenEpochs` above the highest epoch in the files. That leaves room
+// for epochs of which no file says anything: those of coordinators that were lost before any job of theirs had saved.
 constexpr int kUnseenEpochs = 1000;
 absl::StatusOr<v1::JobFile> ReadFile(checkpoint::Store& store, const std::string& uid) {
   const absl::StatusOr<std::string> inner = store.ReadJobFile(uid);
@@ -174,7 +174,7 @@ absl::StatusOr<Recovered> PlanRecovery(std::vector<StoredJob> jobs, const Recove
 absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std::string& data) {
   absl::StatusOr<NewDataFolder> folder = NewDataFolder::Open(data);
   if (!folder.ok()) return folder.status();
-  // The file is made beforehand because it holds the secrets of all jobs.
+  // The database's file is made before SQLite opens it, for its owner only, because it holds the secrets of all jobs.
   auto file = common::PosixFileSystem()->Create(folder->unfinished());
   if (!file.ok()) return file.status();
   if (absl::Status closed = (*file)->Close(); !closed.ok()) return closed;

@@ -21,52 +21,54 @@ namespace rekindle::coordinator {
 
 struct StoredJob {
   std::string uid;
-  // `store` is where the job was found, in the words of the caller.
+  // `store` names the store in which the job was found, in the words of the caller.
   std::string store;
-  // `file` has nothing but defaults when `problem` says why.
+  // `problem` says why the job cannot be brought back. If the job's file cannot be read, `file` has only defaults.
   v1::JobFile file;
   absl::Status problem;
-  // `step` is that of the newest checkpoint, according to its name alone, or -1 when there is none.
+  // `step` is the step of the newest checkpoint, according to the name of that checkpoint alone, or -1 when there is
+  // none.
   int step = -1;
-  // `generation` is the highest one that the store knows of.
+  // `generation` is the highest generation of the job that the store knows of.
   int generation = 0;
 };
 
-// Returns all jobs of which the store has checkpoints, sorted by uid. It returns an error only when the store itself
-// cannot be read.
+// Returns all jobs of which the store has checkpoints, sorted by uid. `name` is what messages call the store.
+// ReadStoredJobs returns an error only when the store itself cannot be read.
 absl::StatusOr<std::vector<StoredJob>> ReadStoredJobs(checkpoint::Store& store, const std::string& name);
 
 // Keeps only the newest version of a job that several stores have. The result is sorted by uid.
 std::vector<StoredJob> NewestOfEach(std::vector<StoredJob> jobs);
 
 struct RecoverOptions {
-  // The jobs of this cluster are taken. If it is empty, all jobs must be of one cluster.
+  // Only the jobs of `cluster` are recovered. If `cluster` is empty, all jobs must be of one cluster.
   std::string cluster;
-  // `run` holds names and uids of the jobs that go on at once.
+  // `run` holds names and uids of the jobs that go on at once, without a user's resume.
   std::set<std::string> run;
   bool run_all = false;
-  // `old_is_gone` says that no trainer of these jobs runs any more.
+  // `old_is_gone` says that no trainer of the recovered jobs runs any more.
   bool old_is_gone = false;
   double unix_now = 0;
 };
 
 struct RecoveredJob {
   StoredJob stored;
-  // `record` is what the new folder holds.
+  // `record` is the job's record in the new data folder.
   v1::JobRecord record;
 };
 
 struct Recovered {
-  // `identity` is the cluster's from now on. Its epoch is above all that the files name.
+  // `identity` is the identity of the recovered cluster. Its epoch is above all epochs that the files name.
   common::ClusterIdentity identity;
-  // `jobs` is in the order of submission. Jobs that are over are included, for their trainers and users.
+  // `jobs` is in the order of submission. It includes jobs that are over, because their trainers and users may still
+  // ask about them.
   std::vector<RecoveredJob> jobs;
   // `left` holds the jobs that are not brought back, each with its problem.
   std::vector<StoredJob> left;
 };
 
 // Plans what the new coordinator has to know. Jobs that are not over are PAUSED and wait for their previous trainers,
-// unless the options say otherwise. For the time since their file was written they are charged at the rate that they
+// unless the options say otherwise. They are charged for the time since their files were written, at the rate that they
 // had then.
 //
 // The errors are FAILED_PRECONDITION (the files are of several clusters and none is named, or jobs have to run and
@@ -74,8 +76,8 @@ struct Recovered {
 // cluster).
 absl::StatusOr<Recovered> PlanRecovery(std::vector<StoredJob> jobs, const RecoverOptions& options);
 
-// Makes `data` (mode 0700) a data folder that holds `recovered`, and returns its absolute path. It is durable on
-// return. new_data_folder.h describes the other errors.
+// Makes `data` (mode 0700) a data folder that holds `recovered`, and returns its absolute path. The folder is durable
+// on return. new_data_folder.h describes the errors.
 absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std::string& data);
 
 }  // namespace rekindle::coordinator

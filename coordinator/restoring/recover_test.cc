@@ -64,7 +64,7 @@ class RecoverTest : public testing::Test {
     return record;
   }
 
-  // Saves a checkpoint of step 10, with the record beside it.
+  // Saves a checkpoint of step 10, with the job's file beside it.
   void Save(checkpoint::Store& store, const v1::JobRecord& record, int generation = 3, int epoch = 1,
             const std::string& cluster = kCluster) {
     const auto manifest =
@@ -122,7 +122,8 @@ TEST_F(RecoverTest, TheTimeSinceIsChargedAsAnEstimate) {
   EXPECT_DOUBLE_EQ(cost.pools(0).spent(), 7);
   EXPECT_DOUBLE_EQ(cost.node_hours(), 2);
   EXPECT_DOUBLE_EQ(cost.until(), kWritten + kHour);
-  // A clock that is behind takes no charge back.
+  // If the machine's clock is behind the time at which the job's file was written, the cost of the job stays as it is
+  // in the file.
   options_.unix_now = kWritten - kHour;
   EXPECT_DOUBLE_EQ(Plan()->jobs[0].record.job().status().cost().spent(), 5);
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kReadAtOnce = 1 << 20;
 
-// Returns `status` with the name of the file that it speaks of.
+// Returns `status` with its message preceded by the name of the file.
 absl::Status Of(const std::string& file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(file, " ", status.message()));
 }
@@ -25,7 +25,7 @@ absl::Status Of(const std::string& file, const absl::Status& status) {
 absl::StatusOr<BackupHeader> ReadBackup(const std::string& file, BackupReader::Sink sink) {
   const auto opened = common::PosixFileSystem()->Open(file);
   if (!opened.ok()) return opened.status();
-  // `failed` is an error of the sink, which names its own file.
+  // `failed` is an error of the sink. It names a file already, so the name of the backup is not added.
   absl::Status failed;
   BackupReader reader([&](std::string_view content) { return failed = sink(content); });
   std::vector<char> buffer(kReadAtOnce);
@@ -56,7 +56,7 @@ absl::Status WriteDatabase(const std::string& file, const std::string& path) {
   const absl::StatusOr<BackupHeader> read =
       ReadBackup(file, [&](std::string_view content) { return (*database)->Append(content.data(), content.size()); });
   absl::Status written = read.status();
-  // Another file may have that name by now.
+  // The schema is checked once more, because another file may have the backup's name since it was checked.
   if (written.ok()) written = CheckSchema(file, *read);
   if (written.ok()) written = (*database)->Sync();
   const absl::Status closed = (*database)->Close();
@@ -77,8 +77,8 @@ absl::StatusOr<std::map<v1::JobState, int>> CountJobs(SqliteStore& store) {
   return jobs;
 }
 
-// Begins another epoch in the database at `path`, and returns what the database holds. On return everything is in that
-// one file.
+// Begins another epoch in the database at `path`, and returns what the database holds. On return the database is that
+// one file, without a write-ahead log.
 absl::StatusOr<Restored> BeginEpochIn(const std::string& path, const BackupHeader& backup) {
   Restored restored{.backup = backup};
   {

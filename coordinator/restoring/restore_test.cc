@@ -1,4 +1,4 @@
-// Tests that a backup becomes a data folder as a whole or not at all.
+// Tests that restoring a backup makes a whole data folder or none.
 #include "coordinator/restoring/restore.h"
 
 #include <gmock/gmock.h>
@@ -177,7 +177,8 @@ TEST_F(RestoreTest, ANewerSchemaNamesTheReleaseToInstall) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/a"));
 }
 
-// The hashes of these files are right.
+// The backups of the test have right hashes, but no usable database: one has bytes that are no database, and one has
+// the database of another epoch than its header says.
 TEST_F(RestoreTest, WhatIsNoDatabaseOfThisClusterLeavesNoneAndTheNextOneWorks) {
   WriteBackup(header_, std::string(100'000, 'x'));
   EXPECT_THAT(Refusal(), HasSubstr(file_() + " holds no whole database"));

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 
-// Returns the first spot pool with room, searched from `from` on and around.
+// Returns the first spot pool with room, in cyclic order from the pool `from` on.
 int NextSpot(const JobView& job, const std::vector<PoolView>& pools, int from) {
   const int count = static_cast<int>(pools.size());
   for (int i = 0; i < count; ++i) {

@@ -15,8 +15,9 @@ class OnDemandOnly : public Strategy {
                            double now) override;
 };
 
-// NextZone uses spot capacity where there is some, after an interruption in the next zone, and waits otherwise. At the
-// last safe moment it changes to on-demand capacity for good. With one spot pool this is the usual greedy policy.
+// NextZone uses spot capacity where there is some, and waits otherwise. After an interruption it looks for capacity in
+// the next zone first. At the last safe moment it changes to on-demand capacity for good. With one spot pool this is
+// the usual greedy policy.
 class NextZone : public Strategy {
  public:
   std::vector<Action> Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,

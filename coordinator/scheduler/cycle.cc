@@ -51,7 +51,8 @@ class Ordering {
     plan.units = Units(view, allotted, slots / view.unit_nodes);
     if (plan.units.empty()) return;
     std::vector<int> available(Pools());
-    // More slots would only be more for the planner to look at.
+    // A pool is shown with no more slots than the job could use, because more slots would only be more for the planner
+    // to look at.
     const int most = view.unit_nodes * static_cast<int>(plan.units.size());
     for (int p = 0; p < Pools(); ++p) {
       const int left = IsFor(fleet_.pools[p], job.demand) ? std::max(0, left_[p]) : 0;
@@ -82,7 +83,7 @@ class Ordering {
         units.push_back(unit);
       }
     }
-    // Units that run nowhere are kept because reasons name the pool where they were interrupted.
+    // Units that run nowhere are kept because the reason of an action names the pool where the unit was interrupted.
     for (const UnitView& unit : view.units) {
       if (unit.pool == kNone && static_cast<int>(units.size()) < count) units.push_back(unit);
     }
@@ -108,7 +109,7 @@ class Ordering {
     }
     const int most = view.unit_nodes > 1 ? 1 : std::max(1, job.demand.max);
     view.history.Observe(SpotSlots(fleet_.orders, view.unit_nodes), most, job.hours);
-    // The nodes that are there whatever is ordered do their part of the work.
+    // The nodes of pools that take no orders do a part of the job's work, so the planner is asked only about the rest.
     double others = 0;
     for (const Slots& s : plan.allotment.slots) others += s.pool < Pools() ? 0 : s.count * SpeedIn(job.demand, s.pool);
     const double helped = view.deadline == kNever ? 0 : others * std::max(0.0, view.deadline - job.hours);

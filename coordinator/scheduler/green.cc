@@ -9,13 +9,14 @@
 namespace rekindle::scheduler {
 namespace {
 
-// A move must bring emissions below this share.
+// A move that is made only for lower emissions must bring them below `kMuchCleaner` times the present ones.
 constexpr double kMuchCleaner = 0.8;
 
-// Returns whether one more start of every unit, on top of those so far, stays within what `kGreenest` may cost more.
+// Returns whether one more start of every unit, in addition to the starts so far, stays within the premium by which a
+// `kGreenest` job may cost more.
 bool MayStartAgain(const JobView& job, const Policy& policy) {
   const double units = static_cast<double>(job.units.size());
-  // The cheapest plan starts one node once.
+  // The cheapest plan, to which the premium is relative, starts one node once.
   const double extra = job.starts + units - 1;
   return extra * job.recovery.Start() <= policy.green_premium * job.total_hours * units;
 }
@@ -39,8 +40,9 @@ bool WaitForCleanerHour(const JobView& job, const Offers& offers, const Policy& 
   const bool running = AnyRuns(job);
   const double start = job.recovery.Start();
   if (running && !MayStartAgain(job, policy)) return false;
-  // The hours that could be used are those before the deadline, less one start in reserve. A job that runs and stops
-  // has to start again, so its need includes a start, too. With a smaller need it would stop and want to go on at once.
+  // The hours that could be used are those before the deadline, less one start in reserve. A job that stops now has to
+  // start again later, so `need` is the work left and one start. Without this start in `need`, a running job would
+  // stop, and then want to go on at once.
   const double need = job.hours_left / pool.speed + start;
   const double window = job.hours_left + slack - start;
   const auto hours =

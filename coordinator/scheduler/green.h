@@ -11,9 +11,9 @@
 
 namespace rekindle::scheduler {
 
-// Returns whether the work left fits into hours before the deadline that are expected to be cleaner than this one, and
-// writes the reason to `why`. `slack` is the number of hours that need not be worked. Returns false without a deadline
-// or a forecast.
+// Returns whether the work left fits into hours before the deadline that are expected to be cleaner than the present
+// hour, and writes the reason to `why`. `slack` is the number of hours that need not be worked. Returns false without a
+// deadline or a forecast.
 bool WaitForCleanerHour(const JobView& job, const Offers& offers, const Policy& policy, double slack, std::string* why);
 
 // Returns whether a unit should move only to lower its emissions.

@@ -6,8 +6,10 @@
 namespace rekindle::scheduler {
 namespace {
 
-// The prior assumes one event in this many hours, by age. The values lie in the middle of what public studies of spot
-// GPUs show. The prior weighs no more than one event, so a day of observation outweighs it.
+// Before anything was observed, a slot is assumed to be lost once in `kLostHours` hours while it is there, and to come
+// back once in `kBackHours` hours while it is away. Each has a value for young and for old slots, from the middle of
+// what public studies of spot GPUs show. This prior weighs no more than one event, so a day of observation outweighs
+// it.
 constexpr std::array<double, 2> kLostHours = {2, 8};
 constexpr std::array<double, 2> kBackHours = {1, 4};
 constexpr double kElsewhere = 0.5;
@@ -49,13 +51,14 @@ void SpotHistory::Observe(const std::vector<int>& slots, int units, double now) 
     since_now_ = now;
     return;
   }
-  // The most units that the job may have changes with its kind of device, or with a pause.
+  // The largest number of units that a job may have changes with its kind of device, or with a pause.
   const auto grow = [&](Slots& of) {
     if (of.since.size() < static_cast<size_t>(units)) of.since.resize(units, now - kOldAfterHours);
   };
   std::for_each(pools_.begin(), pools_.end(), grow);
   grow(any_);
-  // Lost capacity may have grown old since the last observation. It counts with the age that it had then.
+  // Lost capacity may have grown old since the last observation. It counts with the age that it had at that
+  // observation.
   const double hours = now - since_now_;
   for (size_t p = 0; p < slots.size(); ++p) {
     if (slots[p] < 0) continue;

@@ -48,7 +48,7 @@ class SpotHistory {
 
  private:
   struct Slots {
-    // Slots below `up` are there, and the others are away.
+    // Slots with an index below `up` are there, and the others are away.
     int up = 0;
     // `since` holds the time at which each slot last changed.
     std::vector<double> since;
@@ -59,8 +59,8 @@ class SpotHistory {
   };
 
   Age AgeOf(double since) const { return since_now_ - since >= kOldAfterHours ? kOld : kYoung; }
-  // Counts the time since the last observation and the changes in it. `up` selects the slots that were there, or else
-  // those that were away.
+  // Adds to `seen` the hours since the last observation, and the slots that changed in them. If `up` is true, it does
+  // so for the slots that were there, and otherwise for those that were away.
   void Count(const Slots& before, int now_up, double hours, bool up, std::vector<std::array<Seen, 2>>& seen);
   size_t Quarter(int slot) const { return kQuarters * slot / any_.since.size(); }
   void Change(Slots& slots, int up, double now);

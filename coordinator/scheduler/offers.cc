@@ -17,7 +17,7 @@ std::vector<int> SpotSlots(const std::vector<PoolView>& pools, int unit_nodes) {
 
 Offers::Offers(const JobView& job, const std::vector<PoolView>& pools)
     : job_(job), pools_(pools), used_(pools.size(), 0) {
-  // The history knows only as many slots of a spot pool as the job has units. More slots would be of no use.
+  // The job's history knows only as many slots of a spot pool as the job has units. More slots would be of no use.
   const int most = static_cast<int>(job.units.size());
   for (const PoolView& pool : pools) {
     const int slots = pool.available / job.unit_nodes;

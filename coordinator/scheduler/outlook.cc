@@ -14,7 +14,8 @@ constexpr float kForbidden = 1e9F;
 constexpr double kLate = 1000;
 // `kCached` is the number of tables kept. Each takes 380 KB.
 constexpr size_t kCached = 64;
-// Hazards, prices and starts are rounded to steps of this size in their logarithm.
+// Hazards, prices and starts are rounded so that their logarithms are multiples of `kSimilar`. Similar questions then
+// share a table.
 constexpr double kSimilar = 0.1;
 
 double Chance(double hazard, double hours) { return 1 - std::exp(-hazard * hours); }
@@ -44,10 +45,12 @@ OutlookTable::OutlookTable(const OutlookQuestion& question)
   for (int i = 1; i <= kWorkCells; ++i) FillRow(i);
 }
 
-// Each value needs only values of less work, or of the same work and less slack.
+// Fills the row of `i` cells of work. Each value depends only on values for less work, or for the same work and less
+// slack, which are filled before it.
 void OutlookTable::FillRow(int i) {
   for (int j = 0; j <= kSlackCells; ++j) {
-    // One start is kept in reserve.
+    // After a change to spot capacity, the slack must still be enough for one more start, because spot capacity may be
+    // lost.
     const bool may_start_spot = j * slack_step_ >= ChangeUses() + q_.start;
     for (const Age age : {kOld, kYoung}) {
       value_[kSpot][age][i][j] = RunSpot(i, j, age);
@@ -66,7 +69,7 @@ void OutlookTable::FillRow(int i) {
 
 float OutlookTable::RunSpot(int i, int j, Age age) const {
   const double slack = j * slack_step_;
-  // The job is too late here already.
+  // With less slack than a start takes, the job is too late already.
   if (slack < q_.start) {
     return static_cast<float>(q_.on_demand_price * (i * work_step_ + q_.start + kLate * (q_.start - slack)));
   }
@@ -149,9 +152,10 @@ bool OutlookTable::SpotBeatsOnDemand(double work, double slack, Age there) const
   return spot < stay;
 }
 
-// All work costs at least the lower price, after a start. It costs at most the on-demand price where the job runs
-// there. Every table says the same, except for its rounding. For less than a cell of work, or more than all of it, a
-// table only guesses.
+// Returns whether a job that runs on demand cannot save by a move. If it moves, it pays for a start and the work, at
+// the lower price at best. If it stays, it pays at most the on-demand price for the work. A table gives the same
+// answer, apart from its rounding. It is exact only from one cell of work up to all work, so for other amounts this
+// returns false.
 bool Outlook::MoveCannotPay(double work) const {
   const double lowest = std::min(q_.spot_price, q_.on_demand_price);
   return work >= q_.work / kWorkCells && work <= q_.work && (q_.start + work) * lowest >= work * q_.on_demand_price;

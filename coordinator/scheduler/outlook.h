@@ -20,7 +20,7 @@ namespace rekindle::scheduler {
 
 // An OutlookQuestion holds durations in hours, and prices of one node and hour.
 struct OutlookQuestion {
-  // `work` is the work of the whole job. It is the range of the table.
+  // `work` is the work of the whole job. The table has values for up to that much work.
   double work = 0;
   // `slack` is the slack at the start of the job.
   double slack = 0;
@@ -35,7 +35,7 @@ struct OutlookQuestion {
   friend bool operator==(const OutlookQuestion& a, const OutlookQuestion& b);
 };
 
-// An OutlookTable is the whole program, worked out for one question. It is immutable.
+// An OutlookTable is the whole dynamic program, worked out for one question. It is immutable.
 class OutlookTable {
  public:
   explicit OutlookTable(const OutlookQuestion& question);
@@ -43,7 +43,7 @@ class OutlookTable {
   // Returns whether, while there is no spot capacity, running on demand costs less than waiting for spot capacity.
   // `running` says that the job runs on demand already.
   bool OnDemandBeatsWaiting(double work, double slack, Age away, bool running) const;
-  // Returns whether it pays for the start to leave on-demand capacity for spot capacity of age `there`.
+  // Returns whether a change from on-demand capacity to spot capacity of age `there` saves more than its start costs.
   bool SpotBeatsOnDemand(double work, double slack, Age there) const;
 
  private:
@@ -68,14 +68,14 @@ class OutlookTable {
   const double slack_step_;
   // `start_cells_` is the length of a start in cells of slack.
   const double start_cells_;
-  // These are chances within one cell.
+  // These are the chances that spot capacity is lost, comes back or grows old within one cell of the table.
   std::array<double, 2> lose_{}, back_{}, back_waiting_{};
   double grow_old_ = 0, grow_old_waiting_ = 0;
   std::array<std::array<std::vector<Row>, 2>, kModes> value_;
 };
 
-// An Outlook answers as its table does. A table takes a millisecond, so it is worked out only where prices alone do not
-// decide. The class is thread-compatible.
+// An Outlook gives the answers of an OutlookTable. It computes that table, which takes a millisecond, only where prices
+// alone do not give the answer. The class is thread-compatible.
 class Outlook {
  public:
   explicit Outlook(const OutlookQuestion& question) : q_(question) {}

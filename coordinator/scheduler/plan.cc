@@ -12,9 +12,9 @@
 namespace rekindle::scheduler {
 namespace {
 
-// Clouds that refuse on-demand capacity seldom do so for longer than this.
+// Clouds seldom refuse on-demand capacity for longer than `kMarginHours` hours.
 constexpr double kMarginHours = 0.5;
-// A move must save this many times what it costs.
+// A move must save more than `kMovePays` times what it costs.
 constexpr double kMovePays = 2;
 constexpr double kRounding = 1e-9;
 
@@ -125,8 +125,8 @@ class Round {
     return slack_ - share_ * used >= share_ * start_ * at_risk - kRounding;
   }
   bool HasDeadline() const { return job_.deadline != kNever; }
-  // Returns the slack as the outlook counts it. The outlook keeps one start in reserve for one unit, so what the other
-  // units do not need is free.
+  // Returns the slack with which to ask the outlook, which always keeps the time of a start of all units in reserve.
+  // Only `at_risk` of the units need that reserve, so what it holds for the others is added.
   double Slack(int at_risk) const { return slack_ + start_ * (1 - share_ * at_risk); }
   // Returns a price above 0, because prices are compared by their ratio. Free spot capacity counts as a thousandth of
   // the on-demand price.
@@ -135,9 +135,9 @@ class Round {
     return std::max(
         {offers_.LowestPrice(Capacity::kSpot), kLeastShare * offers_.LowestPrice(Capacity::kOnDemand), kLeast});
   }
-  // Returns the outlook for a unit that uses, or waits for, this slot of all pools together. It assumes that spot
-  // capacity is as fast as the yardstick. Where that is wrong, starts and losses are weighed too high or too low by
-  // that factor, but no deadline depends on it.
+  // Returns the outlook for a unit that uses, or waits for, this slot, counted over all pools together. It assumes that
+  // spot capacity has the speed to which hours and prices were converted (Yardstick in level.h). Where spot capacity is
+  // faster or slower, starts and losses get too much or too little weight, but no deadline depends on it.
   Outlook& Ahead(int slot) {
     return cache_.For({.work = job_.total_hours,
                        .slack = std::max(0.0, job_.deadline - job_.total_hours - margin_),
@@ -206,7 +206,8 @@ class Round {
 
   void OnSpot(const UnitView& unit, int spot, int on_demand) {
     if (unit.leaving != kNone) return;
-    // After an interruption the rest of a start in progress would not matter any more.
+    // `slack_` has the rest of a start in progress subtracted. An interruption would make that rest unnecessary, except
+    // for the part before the next planning cycle.
     const double left = StartLeft(unit);
     const double reserve = std::min(left, policy_.period) - left + Lag(unit.pool);
     if (on_demand != kNone && !Safe(reserve, at_risk_)) {
@@ -229,15 +230,16 @@ class Round {
                            Hours(start_));
   }
   double HourlyGrams(int p) const { return offers_.pool(p).grams * offers_.pool(p).speed; }
-  // Returns a text that goes beside prices and emissions of an hour. It is empty where both pools do the same work in
-  // an hour.
+  // Returns words such as " and does 1.25 times as much", which compare the work that a node does in an hour in two
+  // pools. Returns an empty string where it is the same. The words follow the prices or emissions of an hour.
   std::string Slower(int from, int to) const {
     const double share = offers_.pool(from).speed / offers_.pool(to).speed;
     return share == 1 ? "" : absl::StrFormat(" and does %.2f times as much", share);
   }
 
-  // Returns whether a move from one pool to another saves enough before it ends, compared with what it costs. A
-  // greenest job pays its premium rather than go back to a dirtier pool.
+  // Returns whether a move from one pool to another saves enough, compared with what it costs, until the unit would
+  // have been interrupted in its old pool. A `kGreenest` job does not move to a pool with higher emissions while its
+  // present pool costs at most the premium more.
   bool Pays(int from, int to) const {
     const PoolView& now = offers_.pool(from);
     if (premium_ > 0 && offers_.pool(to).grams > now.grams && now.price <= (1 + premium_) * offers_.pool(to).price) {
@@ -255,7 +257,7 @@ class Round {
     if (unit.leaving != kNone) return;
     if (ToBetterOnDemand(unit, on_demand)) return;
     const int at_risk = at_risk_ + (AtRisk(unit) ? 0 : 1);
-    // A spot pool would cost no less.
+    // A spot pool would cost no less than the unit's pool.
     if (offers_.pool(unit.pool).price <= offers_.LowestPrice(Capacity::kSpot)) return;
     if (!HasDeadline()) {
       if (spot != kNone && Pays(unit.pool, spot)) To(spot, Cheaper(spot, unit.pool));

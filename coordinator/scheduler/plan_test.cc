@@ -130,7 +130,7 @@ TEST_F(PlanTest, TheBudgetStopsTheJob) {
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].pool, kNone);
   EXPECT_THAT(actions[0].reason, HasSubstr("the budget does not cover another planning period"));
-  // The budget covers what is left of the job.
+  // So little of the job is left now that the budget covers it.
   job_.hours_left = 0.04;
   EXPECT_THAT(At(0.1), IsEmpty());
 }
@@ -147,7 +147,7 @@ TEST_F(PlanTest, OnDemandCapacityIsLeftForCheaperSpotCapacityOnly) {
             {.name = "other", .price = 4, .available = 1},
             {.name = "od", .capacity = Capacity::kOnDemand, .price = 3, .available = 1}};
   Take(2);
-  // The unit may wait for room in the cheaper pool.
+  // The unit may wait for room in the cheaper pool "full", but must not move to the dearer pool "other".
   for (const Action& action : At(0)) EXPECT_NE(action.pool, 1) << action.reason;
   job_.deadline = kNever;
   EXPECT_THAT(At(0.1), IsEmpty());
@@ -155,7 +155,7 @@ TEST_F(PlanTest, OnDemandCapacityIsLeftForCheaperSpotCapacityOnly) {
   EXPECT_THAT(At(0.2), IsEmpty());
   pools_[1] = {.name = "other", .price = 2, .available = 1};
   EXPECT_THAT(At(0.3), SizeIs(1));
-  // The move now saves exactly twice the price of a start.
+  // The move now saves exactly twice the price of a start, which is not enough.
   job_.hours_left = 1;
   EXPECT_THAT(At(0.4), IsEmpty());
 }
@@ -186,7 +186,7 @@ TEST_F(PlanTest, TheBudgetIsOfRealHours) {
   policy_.capacity = Allowed::kOnDemand;
   job_.budget_left = 0.4;
   EXPECT_THAT(At(0), SizeIs(1));
-  // A period of a tenth of an hour costs 0.3.
+  // A planning period of a tenth of an hour costs 0.3, which is more than the budget.
   job_.budget_left = 0.2;
   EXPECT_THAT(At(0), IsEmpty());
 }
@@ -196,7 +196,7 @@ TEST_F(PlanTest, SlowOnDemandCapacityIsTakenEarlier) {
   pools_[1].available = 0;
   job_.deadline = 24;
   EXPECT_THAT(At(0), IsEmpty());
-  // The 10 h of work take 22 h there.
+  // In an on-demand pool of this speed, the 10 h of work take 22 h.
   pools_[2].speed = 0.45;
   const auto actions = At(1.5);
   ASSERT_EQ(actions.size(), 1u);
@@ -217,10 +217,10 @@ TEST(Level, HoursAndPricesAreOfTheSameWork) {
   EXPECT_EQ(Yardstick(job, pools, Allowed::kSpot, 0), 1);
   pools.push_back({.name = "slow", .capacity = Capacity::kOnDemand, .price = 0.1, .speed = 0.5, .available = 1});
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 0.5);
-  // The 12 h of work there would take too long.
+  // In the slow pool the work would take 12 h, which is too long.
   job.deadline = 10;
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 3);
-  // Only one of the two units finds room there, and the other has to run in a pool that is too slow.
+  // Only one of the two units finds room in the fast pool, and the other has to run in a pool that is too slow.
   job.units.resize(2);
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 1.75);
   job.units.resize(1);
@@ -234,7 +234,7 @@ TEST(Level, HoursAndPricesAreOfTheSameWork) {
 
 TEST(Recovery, PlansWithTheUpperQuantile) {
   Recovery recovery(0.5);
-  // Nothing has been measured, so this is twice the stated time.
+  // Nothing has been measured, so a start is planned with twice the stated time.
   EXPECT_EQ(recovery.Start(), 1);
   for (int i = 1; i <= 20; ++i) recovery.Started(i);
   EXPECT_EQ(recovery.Start(), 19);
@@ -258,7 +258,7 @@ TEST(SpotHistory, LearnsByAge) {
   look(1, 0);
   const Hazards before = history.Learned(0);
   EXPECT_GT(before.lost[kYoung], before.lost[kOld]);
-  // There is no other spot pool.
+  // With a single spot pool, no other pool can have room when its capacity is lost.
   EXPECT_EQ(before.elsewhere, 0);
   for (int i = 1; i <= 50; ++i) look(1, i);
   EXPECT_LT(history.Learned(0).lost[kOld], before.lost[kOld] / 5);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kKept = 40;
 constexpr double kQuantile = 0.95;
-// A stated time is multiplied by this until a start was measured.
+// Until a start was measured, the stated time of a start is multiplied by `kUnmeasured`.
 constexpr double kUnmeasured = 2;
 
 }  // namespace

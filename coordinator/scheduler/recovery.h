@@ -31,7 +31,7 @@ class Recovery {
  private:
   double stated_ = 0;
   std::vector<double> measured_;
-  // `start_` is the quantile of `measured_`. It is kept because it is read much more often than measured.
+  // `start_` is the quantile of `measured_`. It is kept because it is read much more often than a start is measured.
   double start_ = 0;
   double on_demand_wait_ = 0;
 };

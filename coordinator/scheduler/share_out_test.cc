@@ -36,7 +36,8 @@ TEST(ShareOut, MinimumsComeFirstThenRounds) {
 }
 
 TEST(ShareOut, WhatIsLeftOfAGangDoesNotKeepItFromAnotherPool) {
-  // The team may have no more nodes than the gang needs, and the one node that is left is in a pool that has no second.
+  // The gang has one node left, in a pool that has no second one, and its team may have no more nodes than the gang
+  // needs.
   const auto out = ShareOut({ToOrder(1, 1), ToOrder(4, 2)}, {{.max_nodes = 2}}, {Running(2, 2, {{0, 1}})});
   EXPECT_EQ(out[0].slots, SlotList({{1, 2}}));
 }
@@ -46,7 +47,7 @@ TEST(ShareOut, EachJobTakesWhatIsFastForIt) {
   job.speeds = {1, 4, 1, 3};
   const Pools pools = {There(1), There(1), ToOrder(5, 1), ToOrder(5, 2)};
   EXPECT_EQ(ShareOut(pools, {{}}, {job})[0].slots, SlotList({{0, 1}, {1, 1}}));
-  // Ordered pools are chosen by what the work costs there.
+  // Ordered pools are chosen by what the job's work costs in them.
   job.max = 3;
   EXPECT_EQ(ShareOut(pools, {{}}, {job})[0].slots, SlotList({{0, 1}, {1, 1}, {3, 1}}));
   // The same pool is not equally fast for all jobs.
@@ -56,7 +57,7 @@ TEST(ShareOut, EachJobTakesWhatIsFastForIt) {
 }
 
 TEST(ShareOut, FirstInOrderTakesWhatIsThere) {
-  // The second job keeps what it gets while it waits, because no job behind it may keep it from its minimum.
+  // The second job keeps what it gets while it waits, because no later job may keep it from its minimum.
   const auto out = ShareOut({There(5)}, {{}}, {Waiting(3, 3), Waiting(3, 3), Waiting(1, 1)});
   EXPECT_EQ(Counts(out), Sizes({3, 2, 0}));
   EXPECT_EQ(out[1].wait, Wait::kCapacity);
@@ -89,14 +90,14 @@ TEST(ShareOut, PriorityTakesWhatIsAboveMinimumThenTheNewest) {
   // The interrupted job waits and keeps what is left of its slots.
   EXPECT_EQ(Counts(out), Sizes({3, 1, 2}));
   EXPECT_EQ(out[1].wait, Wait::kPreempted);
-  // Nothing is taken where it would not be enough, and nothing is taken from jobs of equal priority.
+  // No slots are taken where they would not be enough, and none are taken from jobs of equal priority.
   EXPECT_EQ(Counts(ShareOut(pools, {{}}, {Running(3, 3, {{0, 3}}), Running(3, 3, {{0, 3}}, 1), Waiting(4, 4, 1)})),
             Sizes({3, 3, 0}));
 }
 
 TEST(ShareOut, AGangThatLacksOneDoesNotKeepOthersFromWhatIsTheirs) {
-  // The gang could use one more slot where it is, or three elsewhere, and cannot get either. The last job can have two
-  // there.
+  // The gang lacks one slot in the pool where it is, or three in the other pool, and cannot get either. The last job
+  // can have two in the other pool.
   const auto out =
       ShareOut({ToOrder(2, 1), ToOrder(2, 2)}, {{}},
                {Running(3, 3, {{0, 2}}, 9), Running(1, 1, {{1, 1}}), Running(1, 1, {{1, 1}}), Waiting(2, 2, 1)});
@@ -144,7 +145,7 @@ TEST(ShareOut, AJobTakesItsKindOfDeviceAndCapacity) {
   EXPECT_EQ(ShareOut(pools, {{}}, {few})[0].slots, (SlotList{{0, 2}, {1, 2}, {2, 1}}));
 }
 
-// The fixture checks what must be true of every fleet.
+// The fixture checks what must be true of the allotments in every fleet.
 class Fleets : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -178,7 +179,7 @@ class Fleets : public ::testing::Test {
       jobs_.push_back(job);
     }
   }
-  // Each job then holds what it was given, and it runs on where that is enough.
+  // Lets each job hold what it was given, and go on running where that is enough.
   void Follow(const std::vector<Allotment>& out) {
     for (size_t j = 0; j < jobs_.size(); ++j) {
       jobs_[j].held = out[j].slots;
@@ -210,7 +211,7 @@ class Fleets : public ::testing::Test {
     }
     for (size_t t = 0; t < teams_.size(); ++t) EXPECT_LE(used[t], teams_[t].max_nodes) << "team " << t;
   }
-  // A job that waits could not run even on everything that jobs of lower priority have and nobody uses.
+  // Checks that a waiting job could not run even on all slots that are free or that jobs of lower priority have.
   void CheckNobodyBelow(const std::vector<Allotment>& out, size_t j) const {
     const bool gang = jobs_[j].min == jobs_[j].max && jobs_[j].min > 1;
     int together = 0;
@@ -256,8 +257,8 @@ TEST_F(Fleets, KeepTheirPromises) {
     std::vector<Allotment> out = ShareOut(pools_, teams_, jobs_);
     Check(out);
     for (int change = 0; change < 4; ++change) {
-      // What one cycle took away may be of use to a job that had its turn before. At most two more cycles follow, and
-      // then nothing moves.
+      // A slot that a cycle takes from one job may be of use to another job which that cycle had already served. So up
+      // to two more cycles change allotments, and after that none changes.
       std::vector<Allotment> again = out;
       for (int settling = 0; settling < 3; ++settling) {
         out = again;

@@ -26,7 +26,7 @@ struct PoolView {
   double price = 0;
   // `speed` is the work that a node does in an hour. The hours of a JobView are hours of nodes of speed 1.
   double speed = 1;
-  // `available` counts the nodes that could run there now, including those of the job.
+  // `available` counts the nodes that could run in the pool now, including those of the job.
   int available = 0;
   // `grams` is the CO2 that a node emits in an hour now.
   double grams = 0;

@@ -1,4 +1,5 @@
-// Fills in and checks a section of a job's spec as the chosen kind declares its fields (worker/contract/parameter.h).
+// Fills in and checks a section of a job's spec, such as `optimizer`. The kind that the section chooses declares which
+// fields the section may have (worker/contract/parameter.h).
 #ifndef REKINDLE_COORDINATOR_SPEC_DECLARED_FIELDS_H_
 #define REKINDLE_COORDINATOR_SPEC_DECLARED_FIELDS_H_
 
@@ -13,17 +14,18 @@
 
 namespace rekindle::coordinator {
 
-// Returns what declares that field, or null.
+// Returns the declaration of the field, or null if the kind does not declare it.
 const train::Parameter* FindParameter(std::span<const train::Parameter> parameters, const std::string& field);
 
-// Sets each declared field that is left out to its default. `steps` are those of the job.
+// Sets each declared field that the section leaves out to its default. `steps` is the number of steps of the job.
 void FillParameters(std::span<const train::Parameter> parameters, int steps, google::protobuf::Message* section);
 
-// Checks that `value` is in the declared range. `reads` is as in Checker.
+// Checks that the field's value is in the range that `parameter` declares. `reads` are the other fields on which the
+// check depends (see Checker).
 void CheckParameter(Checker& check, const std::string& field, const train::Parameter& parameter, double value,
                     Fields reads);
 
-// Returns the names of all kinds, in their order.
+// Returns the names of all kinds, in the order of `kinds`.
 template <typename Kind>
 std::vector<std::string> NamesOf(std::span<const Kind* const> kinds) {
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// Tests that the two readers of a declared limit, the coordinator at submit and the trainer, refuse what is one past
-// it.
+// Tests that a value just beyond a declared limit is refused by both of its readers: the coordinator at submit, and the
+// trainer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Returns a resolved job of that kind, with data that it can read.
+// Returns the spec of a job with a model of the kind, and with data that the model can read.
 v1::JobSpec OfKind(const models::ModelKind& kind) {
   v1::JobSpec spec;
   spec.mutable_training()->set_steps(100);
@@ -58,7 +58,7 @@ TEST(DeclaredLimits, OnePastIsRefusedByBothReadersOfAModel) {
       for (double value : {parameter.low - 1, parameter.high + (open ? 0 : 1)}) {
         v1::JobSpec spec = OfKind(*kind);
         common::SetNumber(parameter.field, value, spec.mutable_model());
-        // A field that is 0 is filled in, so it was left out.
+        // The value 0 cannot be refused, because it means that the field is left out.
         if (value == 0) continue;
         EXPECT_THAT(Message(spec), HasSubstr(std::string("spec.model.") + parameter.field + ": ")) << kind->name;
         EXPECT_THAT(std::string(models::LayoutOf(models::ModelSpecOf(spec)).status().message()),
@@ -69,7 +69,7 @@ TEST(DeclaredLimits, OnePastIsRefusedByBothReadersOfAModel) {
   }
 }
 
-// The trainer's reader is tested in worker/data/opening/open_data_test.cc.
+// Tests how the coordinator reads the limit. open_data_test.cc of worker/data/opening tests the trainer.
 TEST(DeclaredLimits, ATableWithOneFeatureTooManyIsRefused) {
   v1::JobSpec spec = OfKind(*models::FindModel("mlp"));
   auto& features = *spec.mutable_data()->mutable_table()->mutable_features();

@@ -14,7 +14,7 @@ using core::SubmitCheck;
 
 void CheckName(const Submission& s, const Facts&, Checker& check) { check.Add("name", CheckJobName(s.job.name())); }
 
-// Wraps a check that looks only at the resolved spec.
+// Makes a JobCheck::run of a check that looks only at the resolved spec.
 template <void (*kCheck)(Checker&, const v1::JobSpec&)>
 void OfSpec(const Submission& s, const Facts&, Checker& check) {
   kCheck(check, s.resolved);
@@ -28,14 +28,15 @@ void OfHours(const Submission& s, const Facts&, Checker& check) {
   check.Add("spec.goals.off_peak", core::CheckOffPeak(s.resolved.goals()));
 }
 
-// The estimate of a job is checked only if the job has a deadline, because only a deadline is planned with it.
+// The estimate of a job is checked only if the job has a deadline, because it is used only to plan for the deadline.
 void OfEstimate(const Submission& s, const Facts&, Checker& check) {
   if (s.resolved.goals().deadline_hours() <= 0) return;
   check.Add("spec.estimate", fleet::ResolveGoals(s.resolved).status(), {"spec.workers", "spec.training.steps"});
 }
 
-// The check leaves out what a coordinator fills in from its settings, so that everybody gets the same answer. These
-// settings are small, and there is room for them.
+// Checks that the spec fits into the job's job.json. The check leaves out what a coordinator fills in from its own
+// settings, so that every coordinator and `rekindle` give the same answer. job.json has room for these settings, which
+// are small.
 void OfSize(const Submission& s, const Facts&, Checker& check) {
   check.Add("spec", core::CheckFitsJobFile(FillSpec(s.job.spec(), UnknownSettings())));
 }
@@ -107,8 +108,8 @@ void Run(const JobCheck& row, const Submission& submission, const Facts& facts, 
 }  // namespace
 
 std::span<const JobCheck> JobChecks() {
-  // The rows have the order in which problems are reported when nobody sorts them by line: that of the proto, and then
-  // what is outside of the spec.
+  // Problems are reported in the order of this list, unless the caller sorts them by line. Checks of the job's own
+  // fields come first, in the order of the proto. Checks that look at anything else follow.
   static const auto* checks = new std::vector<JobCheck>{
       {"name", kNothing, {}, CheckName},
       {"seed, priority and team", kNothing, {}, OfSpec<CheckSeedPriorityTeam>},

@@ -86,7 +86,7 @@ TEST(JobChecksTest, AnythingMayBeChecked) {
   v1::Job job;
   EXPECT_FALSE(Refused(job, {}).empty());
   const google::protobuf::Descriptor* spec = v1::JobSpec::descriptor();
-  // All fields of all sections get this value at once.
+  // All number fields of all sections of the spec get the same extreme value at once.
   for (const double value : {-1e300, -1.0, 1e300}) {
     v1::Job wild;
     for (int i = 0; i < spec->field_count(); ++i) {

@@ -19,27 +19,28 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The caller holds up a thread that answers calls for no longer than this.
+// The search for a job's data files may take `kMostSeconds` seconds, because it holds up a thread that answers calls.
 constexpr double kMostSeconds = 5;
 
 absl::Status Wrong(const std::string& field, const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", path, " ", why));
 }
 
-// Says which files the data are, and how much of them one sample takes, if that is known without decoding them.
+// Says which files a job's data are, and how much of them one sample takes, if that is known without decoding them.
 struct DataFiles {
   std::string field;
   std::vector<std::string> entries;
-  // `record` is the size of a record in bytes. Each file contains whole records. 0 means that the size is not known.
+  // `record` is the size of a data record in bytes. Each file contains whole records. 0 means that the size is not
+  // known.
   int64_t record = 0;
-  // The smallest set with one sample has `needed` records.
+  // One sample needs `needed` records.
   double needed = 1;
 };
 
 DataFiles DataFilesOf(const v1::JobSpec& spec) {
   const data::DataKind& kind = data::KindOf(spec.data());
   DataFiles files{data::FilesField(kind), data::FilesOf(spec.data(), kind), kind.record_bytes};
-  // A window has context + 1 tokens.
+  // A window of training data has context + 1 tokens.
   if (train::IsWindow(kind.form)) files.needed = spec.model().context() + 1;
   return files;
 }
@@ -49,7 +50,8 @@ DataFiles DataFilesOf(const v1::JobSpec& spec) {
 absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach) {
   const DataFiles wanted = DataFilesOf(spec);
   for (const std::string& entry : wanted.entries) {
-    // Only the literal part of a glob is checked here. What the glob leads to is checked when it is read.
+    // The check of names looks only at the part of a glob before its first wildcard. The files that match the glob are
+    // checked when they are read.
     const absl::Status inside = reach.roots.CheckName(data::FixedPart(entry));
     if (!inside.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", inside.message()));
   }
@@ -88,7 +90,7 @@ absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach) {
                               ": it is truncated, or not of this format"));
   }
   if (spec.data().max_bytes() > 0 && spec.data().max_bytes() < total) total = spec.data().max_bytes();
-  // Training needs a sample, and so does validation.
+  // Training needs at least one sample, and validation needs another one.
   const double needed =
       (spec.data().validation_fraction() > 0 ? 2.0 : 1.0) * wanted.needed * static_cast<double>(wanted.record);
   if (total >= needed) return absl::OkStatus();
@@ -102,7 +104,7 @@ absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach) {
 absl::Status CheckStoreFolder(const v1::JobSpec& spec) {
   if (!TakesCheckpoints(spec.checkpoint())) return absl::OkStatus();
   const std::string& store = spec.checkpoint().store();
-  // Only the job's nodes can reach a bucket.
+  // A store in a bucket is not checked, because only the job's nodes can reach it.
   if (!absl::StartsWith(store, "file://")) return absl::OkStatus();
   const std::string field = "spec.checkpoint.store";
   const std::string wanted = store.substr(std::strlen("file://"));
@@ -114,7 +116,7 @@ absl::Status CheckStoreFolder(const v1::JobSpec& spec) {
     folder = slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
   }
   if (!S_ISDIR(info.st_mode)) return Wrong(field, folder, "is a file: name a folder");
-  // No file is made there as a trial, because a check of a name must not leave a trace.
+  // The folder's rights are checked without making a file there, because the check of a name must not leave a trace.
   if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     return Wrong(field, folder, absl::StrCat("cannot be written: ", std::strerror(errno), ": name another folder"));
   }

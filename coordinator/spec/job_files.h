@@ -1,6 +1,6 @@
 // Checks which files and stores a job may name, and whether they are there if coordinator and trainers see the same
-// disk (one machine). It reads names and what the system says of files, and it makes and changes nothing. The user who
-// submits learns of files in the data roots, as the user's job would, and of no others.
+// disk (one machine). The checks read names and what the system says of files, and they make and change nothing. Their
+// answers tell the submitting user only about files in the data roots, which the user's job could read anyway.
 #ifndef REKINDLE_COORDINATOR_SPEC_JOB_FILES_H_
 #define REKINDLE_COORDINATOR_SPEC_JOB_FILES_H_
 
@@ -13,29 +13,29 @@
 
 namespace rekindle::coordinator {
 
-// Says what jobs may name at all, according to the coordinator's settings.
+// Says which files and stores jobs may name at all, according to the coordinator's settings.
 struct JobReach {
-  // `here` says that trainers run on this machine, so that the files which a job names can be looked at.
+  // `here` says that trainers run on the coordinator's machine, so that the files which a job names can be looked at.
   bool here = false;
   data::DataRoots roots;
   common::StoreEndpoints endpoints;
 };
 
-// All functions below check a resolved spec. INVALID_ARGUMENT names the field, the file and the fix.
+// All functions of this file check a resolved spec. INVALID_ARGUMENT names the field, the file and the fix.
 
-// Refuses data and weights outside of the roots.
+// Refuses data and weights outside of the data roots.
 absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach);
 
-// Refuses a store or archive on a server that is not listed.
+// Refuses a checkpoint store or archive on a server that the coordinator's settings do not list.
 absl::Status CheckStoreServers(const v1::JobSpec& spec, const JobReach& reach);
-// Checks that `uri` names one store, and that a job may name it.
+// Checks that `uri` names one checkpoint store, and that a job may name it.
 absl::Status CheckStoreUri(const std::string& field, const std::string& uri, const JobReach& reach);
 
 // Refuses a data file or glob that is missing, unreadable, empty, not a regular file, without whole records, or one of
 // Rekindle's own. It also refuses data that are too small for one sample.
 absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach);
 
-// Refuses a store that cannot be written, as far as the rights of its folder say.
+// Refuses a checkpoint store that cannot be written, as far as the rights of its folder say.
 absl::Status CheckStoreFolder(const v1::JobSpec& spec);
 
 }  // namespace rekindle::coordinator

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Runs the checks as the coordinator does: a check is not run when an earlier one failed.
+// Runs the checks of files and stores as the coordinator does: a check is not run when an earlier one failed.
 absl::Status CheckJobFiles(const v1::JobSpec& spec, const JobReach& reach) {
   absl::Status status = CheckDataNames(spec, reach);
   if (status.ok()) status = CheckStoreServers(spec, reach);
@@ -100,7 +100,7 @@ TEST_F(JobFiles, AFolderThatThisUserMayNotWriteIsNamed) {
   std::filesystem::create_directory(folder_ + "/store");
   std::filesystem::permissions(folder_ + "/store", std::filesystem::perms(0555));
   std::filesystem::permissions(folder_, std::filesystem::perms(0755));
-  // Root may write everywhere, so another user tries.
+  // Root may write everywhere, so another user tries to use the folder.
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -133,7 +133,7 @@ TEST_F(JobFiles, OnlyWhatIsInTheDataRootsIsNamedOrLookedAt) {
   }
   spec_.mutable_model()->set_weights(secret);
   EXPECT_THAT(Check(text), HasSubstr("spec.model.weights: " + secret + " is outside"));
-  // A coordinator on another machine knows only the file's name.
+  // A coordinator on another machine knows only the names of files.
   reach_.here = false;
   EXPECT_THAT(Check(text), HasSubstr("spec.model.weights"));
   spec_.mutable_model()->clear_weights();

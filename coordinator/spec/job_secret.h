@@ -1,4 +1,5 @@
-// Makes the secret that a trainer must know to speak for its job. Agents hand it on, and nobody else has it.
+// Makes the secret that a trainer must know to speak for its job. Agents hand the secret on to trainers, and nobody
+// else has it.
 #ifndef REKINDLE_COORDINATOR_SPEC_JOB_SECRET_H_
 #define REKINDLE_COORDINATOR_SPEC_JOB_SECRET_H_
 

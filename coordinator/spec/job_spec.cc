@@ -19,7 +19,7 @@ namespace {
 
 using train::kMaxMicroBatches;
 
-// Returns whether `micro_batch` is auto and the job's first worker has not found it yet.
+// Returns whether `micro_batch` is auto, and the job's first worker has yet to find its size.
 bool FindsMicroBatch(const v1::JobSpec& spec) {
   return spec.training().has_micro_batch() && spec.training().micro_batch() == 0;
 }
@@ -166,7 +166,7 @@ void CheckPrecisionPolicy(Checker& check, const v1::JobSpec& written, const Defa
                              "' (REKINDLE_PRECISION_POLICY); remove the field"));
 }
 
-// Checks what can be said without knowing the fleet. The core checks the rest.
+// Checks the job's goals as far as that is possible without knowing the fleet. The core checks the rest.
 void CheckGoals(Checker& check, const v1::JobSpec& spec) {
   const v1::JobSpec::Goals& goals = spec.goals();
   if (!goals.objective().empty()) {

@@ -1,5 +1,5 @@
-// Fills in and checks the optimizer, the schedule and the sections of levers, according to what each declares of its
-// fields (worker/contract/parameter.h).
+// Fills in and checks the optimizer, the schedule and the levers of a job's spec. Each kind of them declares the fields
+// of its section (worker/contract/parameter.h).
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -29,8 +29,8 @@ constexpr char kNoEvaluations[] =
     "follows the evaluations, and there are none before the end: set spec.training.evaluate_every above 0 and below "
     "the steps";
 
-// Checks the fields in the order of the proto. `common` lists the fields that every kind has and that are checked
-// elsewhere.
+// Checks the fields of a section in the order of the proto. `common` lists the fields that every kind has and that are
+// checked elsewhere.
 template <typename Kind>
 void CheckParameters(Checker& check, const std::string& section, const Kind& kind, std::span<const Kind* const> kinds,
                      const std::vector<std::string>& common, const Message& message) {
@@ -88,8 +88,8 @@ void FillLeverSections(v1::JobSpec& spec) {
   });
 }
 
-// Checks that a lever which ends the job waits until a schedule with patience has lowered the rate and shown what that
-// does.
+// Checks a lever that ends the job when the loss stops improving. If the schedule lowers the learning rate for the same
+// reason (it has a `patience`), the lever must wait until the lower rate has had time to act.
 void CheckOutlastsSchedule(Checker& check, const std::string& section, int64_t patience, const v1::JobSpec& spec) {
   const train::ScheduleKind* schedule = train::FindSchedule(spec.schedule().kind());
   if (schedule == nullptr || FindParameter(schedule->parameters, kPatience) == nullptr) return;

@@ -1,4 +1,4 @@
-// Fills in and checks the model and data sections, as the kinds of models and of data declare their fields
+// Fills in and checks the model and data sections of a job's spec. Each kind of model and of data declares its fields
 // (worker/models/declared, worker/data/declared).
 #include <algorithm>
 #include <cstdint>
@@ -31,12 +31,13 @@ constexpr int kMaxFiles = 1000;
 constexpr size_t kMaxPathBytes = 4096;
 constexpr double kDefaultValidationFraction = 0.05;
 
-// The kind decides what most of these fields mean.
+// Returns the name of the field on which the checks of most model fields depend: the model's kind.
 Fields Kind() { return {"spec.model.kind"}; }
 
 std::string ModelField(const std::string& name) { return absl::StrCat("spec.model.", name); }
 
-// Replaces the name of a published size by its kind, with that size's numbers for the fields that are left out.
+// Replaces the name of a published model size by the model's kind, with the numbers of that size for the fields that
+// are left out.
 void FillSize(Model& model) {
   for (const ModelKind* kind : models::ModelKinds()) {
     for (const models::ModelSize& size : kind->sizes) {
@@ -49,7 +50,7 @@ void FillSize(Model& model) {
   }
 }
 
-// Refuses fields that the kind does not know, because they would be ignored silently.
+// Refuses model fields that the kind does not know, because they would be ignored silently.
 void RefuseStrangers(Checker& check, const ModelKind& kind, const Model& model) {
   for (int i = 0; i < model.GetDescriptor()->field_count(); ++i) {
     const auto* field = model.GetDescriptor()->field(i);
@@ -90,7 +91,7 @@ void CheckWeights(Checker& check, const Model& model) {
                 {"spec.model"});
 }
 
-// Counts the parameters, if the fields are right: the layout of others may have no end.
+// Counts the model's parameters, if the fields are right: with wrong fields, computing the layout might never end.
 void CheckSize(Checker& check, const ModelKind& kind, const v1::JobSpec& spec) {
   Fields reads = FieldsOfSampleSize();
   reads.push_back("spec.model.kind");
@@ -116,7 +117,7 @@ void CheckPaths(Checker& check, const std::string& field, const std::vector<std:
   }
 }
 
-// Checks that the model's kind can read the data, and that its kind of data is as it has to be.
+// Checks that the model can read the job's data, and that the data section has what that kind of data needs.
 void CheckForModel(Checker& check, const ModelKind& model, const v1::JobSpec& spec) {
   const v1::JobSpec::Data& data = spec.data();
   for (const data::DataKind* kind : data::DataKinds()) {
@@ -148,7 +149,7 @@ void CheckMicroBatch(Checker& check, const ModelKind& model, const v1::JobSpec& 
       std::move(reads));
 }
 
-// A fingerprint has 32 lower-case hex digits, as trainers report it.
+// Returns whether the text is a fingerprint of data as trainers report it: 32 lower-case hex digits.
 bool IsFingerprint(const std::string& text) {
   constexpr size_t kDigits = 32;
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;

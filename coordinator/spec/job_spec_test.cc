@@ -220,12 +220,12 @@ TEST(JobSpec, BatchSizesFitEachOther) {
 
 TEST(JobSpec, WorkersGoUpToTheMostRanksThatCanBe) {
   v1::JobSpec spec = Small();
-  spec.mutable_training()->set_global_batch(400);  // 100 micro-batches.
+  spec.mutable_training()->set_global_batch(400);  // These are 100 micro-batches.
   EXPECT_EQ(ResolveSpec(spec, kDefaults)->workers().max(), 64);
   spec.mutable_workers()->set_min(64);
   spec.mutable_workers()->set_max(64);
   EXPECT_EQ(Message(spec), "OK");
-  // The micro-batch is still to be found.
+  // A micro-batch of 0 means that the job's first worker has yet to find its size.
   spec.mutable_training()->set_micro_batch(0);
   EXPECT_EQ(Message(spec), "OK");
   spec.mutable_workers()->set_max(65);

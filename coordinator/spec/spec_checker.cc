@@ -15,16 +15,16 @@ namespace rekindle::coordinator {
 namespace {
 
 constexpr size_t kMaxProblems = 1000;
-// A message shows at most `kMaxShown` bytes of a value.
+// A message shows at most `kMaxShown` bytes of a wrong value.
 constexpr size_t kMaxShown = 100;
 
-// Writes numbers as users do: 2592000, not 2.592e+06.
+// Returns a limit as users write numbers: 2592000, not 2.592e+06.
 std::string Limit(double limit) {
   const auto whole = static_cast<int64_t>(limit);
   return static_cast<double>(whole) == limit ? absl::StrCat(whole) : absl::StrCat(limit);
 }
 
-// Returns whether `inner` is that field or a part of it.
+// Returns whether the field `inner` is `field` or a part of it.
 bool IsIn(const std::string& inner, const std::string& field) {
   if (!absl::StartsWith(inner, field)) return false;
   return inner.size() == field.size() || inner[field.size()] == '.' || inner[field.size()] == '[';
@@ -53,7 +53,7 @@ void Checker::Require(bool holds, const std::string& field, const std::string& w
 }
 
 void Checker::Range(const std::string& field, double value, double low, double high, Fields reads) {
-  // This condition is false for NaN, so NaN is refused.
+  // The comparison is false for NaN, so NaN is refused.
   if (value >= low && value <= high) return;
   Refuse(field, absl::StrCat(value, " is out of range: use ", Limit(low), " to ", Limit(high)), std::move(reads));
 }
@@ -105,7 +105,7 @@ std::vector<Problem> Checker::Problems() const {
     });
     if (!follows && fields.insert(problem.field).second) kept.push_back(problem);
   }
-  // Fields that are each wrong because of the other must not pass together.
+  // Two fields that are each wrong only because of the other must not pass together, so one problem is reported.
   if (kept.empty() && !problems_.empty()) kept.push_back(problems_.front());
   return kept;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr char kListenFirst[] = "cluster/listen_first";
 constexpr char kSupersededBy[] = "cluster/superseded_by";
 
-// Returns the empty identity when the store has none.
+// Returns the identity that the store has under `key`, or the empty identity when it has none.
 absl::StatusOr<common::ClusterIdentity> ReadIdentity(StateStore* store, const char* key) {
   const absl::StatusOr<std::optional<Entry>> found = store->Get(key);
   if (!found.ok()) return found.status();

@@ -20,7 +20,7 @@
 namespace rekindle::coordinator {
 namespace {
 
-// Beside the copy, the disk must have room for the database to double, and `kSpareBytes` bytes more.
+// Beside the copy, the disk must have room for the database to double, and for `kSpareBytes` bytes more.
 constexpr int64_t kSpareBytes = 64LL << 20;
 constexpr size_t kHashedAtOnce = 1 << 20;
 constexpr int kBusyMs = 5000;
@@ -48,7 +48,7 @@ absl::StatusOr<Connection> Open(const std::string& path, int flags) {
   return db;
 }
 
-// Returns the first column of the first row, or "" when there is no row.
+// Runs an SQL statement. Returns the first column of the first row, or "" when there is no row.
 absl::StatusOr<std::string> Ask(sqlite3* db, const std::string& sql, const std::string& path) {
   sqlite3_stmt* statement = nullptr;
   int code = sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr);
@@ -81,8 +81,8 @@ absl::Status CheckSpace(int64_t bytes, const std::string& folder) {
 
 absl::Status Cancelled() { return absl::CancelledError("the copy of the state was given up"); }
 
-// Holds one copy that is being made. The descriptor must be closed after the connection, because closing any descriptor
-// of a file drops the locks that SQLite has on it.
+// Holds the state of one copy that is being made. The descriptor `file` must be closed after the connection `to`,
+// because closing any descriptor of a file drops the locks that SQLite has on the file.
 struct Copying {
   common::UniqueFd file;
   Connection from, to;
@@ -95,7 +95,7 @@ absl::Status CopyPages(Copying& copying, const CopyOptions& options) {
   int code = SQLITE_OK;
   while (code == SQLITE_OK && !options.cancelled()) {
     code = sqlite3_backup_step(backup, options.pages_at_once);
-    // If this call is not possible, the system writes the pages when it likes.
+    // If the file system does not support sync_file_range, the kernel itself decides when it writes the pages.
     std::ignore = sync_file_range(copying.file.get(), 0, 0,
                                   SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
     options.after_step();
@@ -140,7 +140,8 @@ absl::Status OpenBoth(Copying& copying) {
   return set;
 }
 
-// Begins the transaction. Its first read determines what all later reads see.
+// Begins a transaction on the database, and reads what describes it. The first read determines what all later reads
+// see.
 absl::StatusOr<DatabaseCopy> ReadFacts(const Copying& copying) {
   sqlite3* from = copying.from.get();
   const std::string& path = copying.from_path;

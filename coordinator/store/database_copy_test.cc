@@ -1,4 +1,5 @@
-// Tests that a copy is what one transaction saw, whoever writes meanwhile, and that nothing is left behind.
+// Tests that a copy of a database is what one transaction saw, whoever writes meanwhile, and that no files are left
+// behind.
 #include "coordinator/store/database_copy.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +37,7 @@ class DatabaseCopyTest : public testing::Test {
   std::string From() const { return folder_ + "/state.db"; }
   std::string To() const { return folder_ + "/copy"; }
 
-  // Writes both keys in one transaction.
+  // Writes `n` under the keys "a" and "z" in one transaction.
   void PutPair(int n) { ASSERT_TRUE(store_->Commit({{{"a", std::to_string(n)}, {"z", std::to_string(n)}}, {}}).ok()); }
 
   std::set<std::string> Names() const {

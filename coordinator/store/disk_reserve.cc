@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kChunk = 1 << 20;
 constexpr int64_t kMiB = 1 << 20;
 
-// Returns OK for a plain file of zeros, which is a reserve or what is left of one.
+// Returns OK if the file is a disk reserve or what is left of one, which is a plain file of zeros.
 absl::Status CheckIsReserve(int file, const std::string& path) {
   const absl::Status foreign =
       absl::FailedPreconditionError(absl::StrCat(path, " is not what this coordinator makes there: move it away"));
@@ -61,8 +61,8 @@ absl::Status DiskReserve::Take() {
   const common::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!file.valid()) return common::ErrnoStatus(errno, "cannot make", path);
   if (absl::Status ours = CheckIsReserve(file.get(), path); !ours.ok()) return ours;
-  // The blocks that the file has stay allocated, so that nobody else gets them on a full disk meanwhile. If the folder
-  // was copied, the file may have holes.
+  // A reserve that exists is allocated in place. So the blocks that it has stay allocated, and nobody else gets them on
+  // a full disk meanwhile. If its folder was copied, the file may have holes.
   int error = posix_fallocate(file.get(), 0, static_cast<off_t>(options_.bytes));
   if (error == 0 && ftruncate(file.get(), static_cast<off_t>(options_.bytes)) != 0) error = errno;
   if (error == 0) return absl::OkStatus();

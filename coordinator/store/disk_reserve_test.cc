@@ -1,4 +1,5 @@
-// Tests the coordinator's disk reserve on a folder whose free space the test chooses, and the store that uses it.
+// Tests the coordinator's disk reserve on a folder whose free space the test chooses, and the state store that uses the
+// reserve.
 #include "coordinator/store/disk_reserve.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +32,7 @@ class DiskReserveTest : public testing::Test {
     if (mounted_) umount2(folder_.c_str(), MNT_DETACH);
   }
 
-  // Returns false when this is not root, as only root can mount.
+  // Mounts a small file system. Returns false when this user is not root, as only root can mount.
   bool MountSmall(const char* size) {
     mounted_ = mount("tmpfs", folder_.c_str(), "tmpfs", 0, absl::StrCat("size=", size).c_str()) == 0;
     return mounted_;
@@ -46,7 +47,7 @@ class DiskReserveTest : public testing::Test {
     return *reserve_;
   }
   std::string Path() const { return folder_ + "/reserve"; }
-  // Returns how many bytes of the reserve are really allocated.
+  // Returns how many bytes of the reserve's file are really allocated.
   int64_t Allocated() const {
     struct stat facts = {};
     return stat(Path().c_str(), &facts) == 0 ? facts.st_blocks * 512 : 0;
@@ -102,7 +103,7 @@ TEST_F(DiskReserveTest, WhatIsLeftOfAReserveIsMadeWhole) {
   Start();
   for (const int64_t left : {int64_t{0}, kBytes / 3, kBytes, 3 * kBytes}) {
     std::filesystem::resize_file(Path(), 0);
-    // The file consists of holes, as a copied one may.
+    // The reserve's file consists of holes, as a copied file may.
     std::filesystem::resize_file(Path(), static_cast<uintmax_t>(left));
     EXPECT_TRUE(Start().held());
     EXPECT_GE(Allocated(), kBytes) << left;
@@ -175,7 +176,7 @@ TEST_F(DiskReserveTest, RealSpaceIsThatOfTheFileSystem) {
   EXPECT_FALSE(common::SpaceOf(folder_ + "/none").ok());
 }
 
-// A store that has room only while the reserve is gone.
+// The commits of a FullStore fail with the error that `failure` returns, if any.
 class FullStore final : public StateStore {
  public:
   explicit FullStore(std::function<absl::Status()> failure) : failure_(std::move(failure)) {}

@@ -1,5 +1,5 @@
-// Tests that what a SqliteStore has called durable is there after the power was lost between any two operations on its
-// files, and after any of these operations failed.
+// Tests that what a SqliteStore has called durable is there after a loss of power between any two operations on its
+// files, and after a failure of any of these operations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,9 +20,10 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The log has so few pages that short histories copy it into the file and begin it again.
+// The write-ahead log has so few pages that even short histories copy it into the database and begin it again.
 constexpr int kLogPages = 12;
-// For each operation, `kDrawnLosses` losses are drawn, in addition to those where all or nothing is kept.
+// For each operation at which power is lost, `kDrawnLosses` outcomes are drawn, in addition to those where all or
+// nothing is kept.
 constexpr int kDrawnLosses = 8;
 // The test draws `kHistories` long histories.
 constexpr int kHistories = 150;
@@ -39,7 +40,7 @@ struct Content {
   std::map<std::string, Entry> entries;
   std::vector<v1::Event> events;
 
-  // Returns the content after the transaction. REQUIRES: all its conditions hold.
+  // Returns what the store must contain after the transaction. REQUIRES: all conditions of the transaction hold.
   Content After(const Transaction& transaction) const {
     Content next = *this;
     ++next.revision;
@@ -56,7 +57,7 @@ struct Content {
   int32_t LastEvent() const { return events.empty() ? 0 : events.back().revision(); }
 };
 
-// Returns what differs, or "" when nothing does.
+// Returns how the store differs from the wanted content, or "" when it does not differ.
 std::string Difference(SqliteStore& store, const Content& wanted) {
   const auto entries = store.List("");
   if (!entries.ok()) return absl::StrCat("entries: ", entries.status().ToString());
@@ -84,7 +85,8 @@ std::string Difference(SqliteStore& store, const Content& wanted) {
   return *last == wanted.LastEvent() ? "" : absl::StrCat("the last event is ", *last, ", not ", wanted.LastEvent());
 }
 
-// A user of the store that knows what was confirmed, and what else may be there.
+// A Client uses the store. It knows the effect of all confirmed transactions, and what else the store may contain after
+// transactions that failed.
 class Client {
  public:
   Client() : vfs_(&disk_) {}
@@ -97,7 +99,7 @@ class Client {
     store_ = *std::move(store);
     const bool is_uncertain = !uncertain_.empty();
     std::string differences = FindOut();
-    // One read may have failed.
+    // A single read may have failed, so the store is read once more.
     if (!differences.empty() && !disk_.lost()) differences = FindOut();
     if (!disk_.lost()) {
       EXPECT_EQ(differences, "") << (is_uncertain ? "one was under way" : "none was under way");
@@ -118,10 +120,11 @@ class Client {
     return absl::OkStatus();
   }
 
-  // Expects the confirmed content. As long as the process lives, a failed transaction must not be visible.
+  // Expects that the store has the confirmed content. As long as the process lives, a failed transaction must not be
+  // visible.
   void ExpectConfirmed() { EXPECT_EQ(Difference(*store_, confirmed_), ""); }
 
-  // Opens what the disk has kept.
+  // Loses power, and opens the store with what the disk has kept. `seed` selects what that is.
   void Restart(uint64_t seed) {
     store_.reset();
     disk_.Crash(seed);
@@ -129,7 +132,7 @@ class Client {
     ASSERT_TRUE(opened.ok()) << opened;
   }
 
-  // Expects that conditions are checked and that changes are taken.
+  // Expects that the store works: it checks conditions and takes changes.
   void ExpectWorks() {
     const std::string key = "works";
     const auto found = confirmed_.entries.find(key);
@@ -145,7 +148,7 @@ class Client {
   const Content& confirmed() const { return confirmed_; }
 
  private:
-  // Expects that the confirmed content is there in full, or what an unfinished transaction would have made of it.
+  // Expects that the store has all of the confirmed content, or what an unfinished transaction would have made of it.
   // Returns what differs, or "" when nothing does.
   std::string FindOut() {
     std::string differences = Difference(*store_, confirmed_);
@@ -163,7 +166,8 @@ class Client {
   PowerLossVfs vfs_;
   std::unique_ptr<SqliteStore> store_;
   Content confirmed_;
-  // `uncertain_` holds the contents that failed tries would have made.
+  // A transaction whose commit has failed may have taken effect all the same. `uncertain_` holds the content that the
+  // store has in that case, for each such transaction.
   std::vector<Content> uncertain_;
 };
 
@@ -178,7 +182,7 @@ Transaction Draw(std::mt19937_64& random, const Content& before) {
     const size_t sizes[] = {0, 40, 3000, 9000};
     if (random() % 4 != 0) write.value = std::string(sizes[random() % 4], static_cast<char>('a' + random() % 26));
   }
-  // Each transaction has an event, so that its effect can be recognised.
+  // Each transaction has an event, so that the test can see whether it took effect.
   const size_t events = 1 + random() % 2;
   for (size_t i = 0; i < events; ++i) {
     v1::Event& event = transaction.events.emplace_back();
@@ -188,8 +192,8 @@ Transaction Draw(std::mt19937_64& random, const Content& before) {
   return transaction;
 }
 
-// Opens an empty folder, changes it, closes it and opens it again. After an error other than the loss of power it goes
-// on.
+// Opens a store in an empty folder, changes it, closes it and opens it again. After an error other than the loss of
+// power it goes on.
 void PlayShortHistory(Client& client) {
   std::mt19937_64 random(7);
   for (int opening = 0; opening < 2; ++opening) {

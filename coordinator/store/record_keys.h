@@ -4,11 +4,11 @@
 
 namespace rekindle::coordinator {
 
-// The key of a JobRecord is `kJobKeys` and the job's uid.
+// The key of a job's record is `kJobKeys` followed by the job's uid.
 inline constexpr char kJobKeys[] = "job/";
-// The value under `kIdentityKey` is written by common::Describe.
+// The value under `kIdentityKey` is the cluster's identity, written by common::Describe.
 inline constexpr char kIdentityKey[] = "cluster/identity";
-// The value under `kForgottenJobsKey` holds the sums of jobs whose records are gone.
+// The value under `kForgottenJobsKey` holds, as sums, what metrics count of the jobs whose records are gone.
 inline constexpr char kForgottenJobsKey[] = "totals/forgotten_jobs";
 
 }  // namespace rekindle::coordinator

@@ -1,4 +1,4 @@
-// Wraps a StateStore. If a commit finds no space, it releases the disk reserve and tries again.
+// Wraps a StateStore. If a commit finds no space, the wrapper releases the disk reserve and tries again.
 #ifndef REKINDLE_COORDINATOR_STORE_RESERVED_STORE_H_
 #define REKINDLE_COORDINATOR_STORE_RESERVED_STORE_H_
 
@@ -11,7 +11,7 @@
 
 namespace rekindle::coordinator {
 
-// The caller keeps the ownership of `store` and `reserve`, which must outlive this object.
+// The caller keeps the ownership of `store` and `reserve`, which must outlive the ReservedStore.
 class ReservedStore final : public StateStore {
  public:
   ReservedStore(StateStore* store, DiskReserve* reserve) : store_(store), reserve_(reserve) {}

@@ -14,12 +14,12 @@
 namespace rekindle::coordinator {
 namespace {
 
-// A change that an older program must not lose or misread raises the version and the release that is needed. A program
-// reads folders of its own version and of earlier ones, and writes its own version.
+// A change of the schema that an older program must not lose or misread raises `kSchemaVersion` and `kNeedsRelease`. A
+// program reads databases of its own version and of earlier ones, and writes its own version.
 constexpr int kSchemaVersion = 2;
 constexpr char kNeedsRelease[] = "0.2.0";
 constexpr int kPageBytes = 4096;
-// A small transaction may need `kSparePages` pages.
+// Even a small transaction may need `kSparePages` pages.
 constexpr int64_t kSparePages = 16;
 // Old events are pruned once per `kPruneEvery` events, because pruning at each commit would cost more than it saves.
 constexpr int kPruneEvery = 1000;
@@ -35,7 +35,7 @@ constexpr char kSchema[] = R"(
 
 }  // namespace
 
-// Wraps one prepared statement. After Step, errors are read from the connection.
+// Wraps one prepared SQL statement. If Step fails, the connection has the error.
 class SqliteStore::Query {
  public:
   Query(sqlite3* db, const char* sql) { ok_ = sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK; }
@@ -55,7 +55,7 @@ class SqliteStore::Query {
     if (ok_) ok_ = sqlite3_bind_int64(statement_, at, value) == SQLITE_OK;
     return *this;
   }
-  // Returns true while there is a row.
+  // Moves to the next row. Returns false when there is none.
   bool Step() {
     if (!ok_) return false;
     const int code = sqlite3_step(statement_);
@@ -83,7 +83,7 @@ absl::Status SqliteStore::Error(const std::string& doing) const {
   int code = sqlite3_errcode(db_) & 0xff;
   const std::string what = absl::StrCat("state store ", path_, ": ", doing, ": ", sqlite3_errmsg(db_));
   const int cause = code == SQLITE_IOERR ? sqlite3_system_errno(db_) : 0;
-  // SQLite reports these causes differently when a sync fails, or the shared memory beside the log.
+  // When a sync or the shared memory beside the log fails for lack of space, SQLite does not report SQLITE_FULL.
   if (cause == ENOSPC || cause == EDQUOT) code = SQLITE_FULL;
   switch (code) {
     case SQLITE_FULL:
@@ -103,8 +103,9 @@ absl::Status SqliteStore::Error(const std::string& doing) const {
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const Options& options) {
   if (options.vfs.empty()) {
-    // SQLite would make the file with the mode that the umask gives, and the files beside it with that of the database.
-    // A file that exists is not opened here, because closing it would end the locks that this process has on it.
+    // The database's file is made before SQLite opens it: SQLite would give it the mode that the umask allows, and the
+    // files beside it the mode of the database. A file that exists is not opened here, because closing it would end the
+    // locks that this process has on it.
     const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (made >= 0) close(made);
   }
@@ -194,7 +195,7 @@ absl::Status SqliteStore::WhyFull(const absl::Status& full, const Transaction& t
   const absl::StatusOr<int64_t> unused = Number("PRAGMA freelist_count");
   if (!pages.ok() || !unused.ok()) return full;
   const int64_t used = *pages - *unused;
-  // The factor is 2 because pages are seldom quite full.
+  // The pages that `bytes` bytes need are counted twice, because pages are seldom quite full.
   const int64_t wanted = 2 * static_cast<int64_t>(bytes) / kPageBytes + kSparePages;
   if (used + wanted <= max_pages_) return full;
   return absl::OutOfRangeError(absl::StrCat("state store ", path_, " has ", used * kPageBytes >> 20,

@@ -17,20 +17,21 @@ namespace rekindle::coordinator {
 class SqliteStore final : public StateStore {
  public:
   struct Options {
-    // The file may have `max_bytes` bytes. A change that would make it larger gets OUT_OF_RANGE.
+    // The database may have `max_bytes` bytes. A change that would make it larger gets OUT_OF_RANGE.
     int64_t max_bytes = 4LL << 30;
-    // `vfs` is SQLite's name of a layer of files. Empty means that of the system.
+    // `vfs` is the name of an SQLite VFS, the layer through which SQLite reaches files. An empty name means the
+    // system's.
     std::string vfs;
-    // The log is copied into the file when it has `log_pages` pages.
+    // The write-ahead log is copied into the database when it has `log_pages` pages.
     int log_pages = 1000;
   };
 
-  // Opens the file, and creates it if it is missing. The caller must make sure that no other process writes it
+  // Opens the database, and creates it if it is missing. The caller must make sure that no other process writes it
   // (DataFolder).
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, const Options& options);
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path) { return Open(path, Options()); }
   ~SqliteStore() override;
-  // Returns the version that this program writes, which is also the newest that it reads.
+  // Returns the schema version that this program writes, which is also the newest that it reads.
   static int SchemaVersion();
 
   absl::StatusOr<int64_t> Commit(const Transaction& transaction) override;
@@ -48,8 +49,8 @@ class SqliteStore final : public StateStore {
   absl::Status CheckWhole() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Run(const char* sql) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Error(const std::string& doing) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the real cause when the transaction got `full`. It differs when the file, and not the disk, has no room for
-  // the transaction.
+  // Returns the real cause when a transaction failed with `full`. The cause differs from `full` when the database, and
+  // not the disk, has no room for the transaction.
   absl::Status WhyFull(const absl::Status& full, const Transaction& transaction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<int64_t> Number(const char* sql) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<int64_t> CommitLocked(const Transaction& transaction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

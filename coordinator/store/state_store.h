@@ -5,8 +5,8 @@
 // thread-safe.
 //
 // The errors are ABORTED (a condition failed because someone else wrote), RESOURCE_EXHAUSTED (disk or quota full, may
-// succeed later), OUT_OF_RANGE (the store may not grow any more), UNAVAILABLE (it cannot be written or read now),
-// DATA_LOSS (it is damaged) and FAILED_PRECONDITION (a newer version wrote it).
+// succeed later), OUT_OF_RANGE (the store may not grow any more), UNAVAILABLE (the store cannot be written or read
+// now), DATA_LOSS (the store is damaged) and FAILED_PRECONDITION (a newer version wrote the store).
 #ifndef REKINDLE_COORDINATOR_STORE_STATE_STORE_H_
 #define REKINDLE_COORDINATOR_STORE_STATE_STORE_H_
 
@@ -31,37 +31,38 @@ struct Write {
   std::string key;
   // A write without `value` deletes the key, which need not exist.
   std::optional<std::string> value;
-  // `if_revision` is the revision that the key must have, with 0 for a key that does not exist. If it is unset, any
-  // revision is fine.
+  // `if_revision` is the revision that the key must have for the write to happen, with 0 for a key that does not exist.
+  // If it is unset, any revision is fine.
   std::optional<int64_t> if_revision;
 };
 
 struct Transaction {
-  // No key may occur twice.
+  // A transaction must not write a key twice.
   std::vector<Write> writes;
-  // The events must have growing revisions above all stored ones. Otherwise the commit fails with ABORTED.
+  // The revisions of the events must grow, and be above those of all stored events. Otherwise the commit fails with
+  // ABORTED.
   std::vector<v1::Event> events;
   bool empty() const { return writes.empty() && events.empty(); }
 };
 
 class StateStore {
  public:
-  // Older events are pruned, sometimes up to a thousand events late.
+  // A store keeps the newest `kKeptEvents` events. Older ones are pruned, sometimes up to a thousand events late.
   static constexpr int kKeptEvents = 100'000;
 
   virtual ~StateStore() = default;
 
-  // Returns the revision of the transaction.
+  // Commits the transaction and returns its revision.
   virtual absl::StatusOr<int64_t> Commit(const Transaction& transaction) = 0;
-  // Returns nullopt, which is no error, when the key does not exist.
+  // Returns the entry with the key. Returns nullopt, which is no error, when the key does not exist.
   virtual absl::StatusOr<std::optional<Entry>> Get(const std::string& key) = 0;
   // Returns all entries whose key begins with the prefix, sorted by key.
   virtual absl::StatusOr<std::vector<Entry>> List(const std::string& prefix) = 0;
 
-  // Returns up to `limit` events after a revision, the oldest first. A `job` that is not empty selects the events of
-  // the job of that name.
+  // Returns up to `limit` events with a revision above `after`, the oldest first. A `job` that is not empty selects the
+  // events of the job of that name.
   virtual absl::StatusOr<std::vector<v1::Event>> Events(int32_t after, const std::string& job, int limit) = 0;
-  // Returns the revision of the newest event, or 0 when there was none yet.
+  // Returns the revision of the newest event, or 0 when there has been no event yet.
   virtual absl::StatusOr<int32_t> LastEventRevision() = 0;
 
   absl::StatusOr<int64_t> Put(const std::string& key, const std::string& value,

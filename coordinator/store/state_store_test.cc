@@ -1,4 +1,4 @@
-// Tests the contract of StateStore on every implementation, and then what only the file has.
+// Tests the contract of StateStore on every implementation, and then what only SqliteStore has.
 #include "coordinator/store/state_store.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ std::vector<int> Revisions(const absl::StatusOr<std::vector<v1::Event>>& events)
   return revisions;
 }
 
-// A folder for one database.
+// A Folder is a temporary folder for one database.
 struct Folder {
   std::string File() const { return temporary.path() + "/state.db"; }
 

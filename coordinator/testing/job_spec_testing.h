@@ -25,7 +25,7 @@ inline v1::JobSpec Small() {
   return spec;
 }
 
-// Returns the resolved spec, or what is wrong with it for a coordinator with these settings.
+// Returns the resolved form of `spec`, or the error with which a coordinator with the settings `defaults` refuses it.
 inline absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults& defaults) {
   v1::Job job;
   job.set_name("job");
@@ -43,13 +43,13 @@ inline std::string Message(const v1::JobSpec& spec) {
   return resolved.ok() ? "OK" : std::string(resolved.status().message());
 }
 
-// A WrongSpec changes a good spec so that it is refused with the message.
+// A WrongSpec changes a good spec so that it is refused with `message`.
 struct WrongSpec {
   std::function<void(v1::JobSpec&)> change;
   const char* message;
 };
 
-// Expects that each change of a good spec is refused with its message, which names the field and the fix.
+// Expects that each change of a good spec is refused with the message of the case, which names the field and the fix.
 inline void ExpectRefused(const std::vector<WrongSpec>& cases) {
   for (const WrongSpec& c : cases) {
     v1::JobSpec spec = Small();

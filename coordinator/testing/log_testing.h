@@ -1,4 +1,5 @@
-// Helps tests of logs: it has a folder that disappears with the test, makes pieces, and collects what a reader reads.
+// Helps tests of logs: LogTest has a folder that disappears with the test, and functions make pieces of logs and
+// collect what a reader reads.
 #ifndef REKINDLE_COORDINATOR_TESTING_LOG_TESTING_H_
 #define REKINDLE_COORDINATOR_TESTING_LOG_TESTING_H_
 
@@ -20,7 +21,7 @@ namespace rekindle::coordinator {
 
 class LogTest : public testing::Test {
  protected:
-  // The functions below list the files of a folder, and read and write the bytes of one.
+  // FilesIn lists the files of a folder, BytesOf reads a file, and SetBytes writes one.
   static std::vector<std::string> FilesIn(const std::string& folder) {
     std::vector<std::string> files;
     if (!std::filesystem::exists(folder)) return files;
@@ -41,7 +42,7 @@ class LogTest : public testing::Test {
   const std::string folder_ = temporary_.path();
 };
 
-// Makes a piece of whole lines that begins at position `begin`.
+// Makes a piece of a trainer's log from whole lines. It begins at position `begin`.
 inline v1::LogPiece Piece(const std::string& trainer, int64_t begin, const std::vector<std::string>& lines,
                           const std::string& job_uid = "job") {
   v1::LogPiece piece;
@@ -69,7 +70,7 @@ inline std::string Text(const v1::LogLine& line) {
   return absl::StrCat("<", v1::LogGap::Reason_Name(gap.reason()), count > 0 ? absl::StrCat(" ", count) : "", ">");
 }
 
-// Reads lines and notes from the cursor to the end.
+// Reads all lines and notes of a log from the cursor on, as texts.
 inline std::vector<std::string> ReadAll(JobLog& log, LogCursor* cursor) {
   std::vector<std::string> all;
   for (bool more = true; more;) {

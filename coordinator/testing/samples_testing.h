@@ -1,4 +1,4 @@
-// Lets tests look up single values among samples.
+// Lets tests look up single values among metric samples.
 #ifndef REKINDLE_COORDINATOR_TESTING_SAMPLES_TESTING_H_
 #define REKINDLE_COORDINATOR_TESTING_SAMPLES_TESTING_H_
 
@@ -10,7 +10,7 @@
 
 namespace rekindle::coordinator {
 
-// Takes everything that `samples` holds, so that `samples` is empty afterwards.
+// Holds the samples that `samples` had. The constructor takes them, so that `samples` is empty afterwards.
 class TakenSamples {
  public:
   using Labels = common::MetricSamples::Labels;
@@ -26,7 +26,7 @@ class TakenSamples {
     }
   }
 
-  // Returns nullopt when there is no such series.
+  // Returns the value of a series, or nullopt when there is no such series.
   std::optional<double> Of(const std::string& name, const Labels& labels = {}) const {
     const auto family = values_.find(name);
     if (family == values_.end()) return std::nullopt;

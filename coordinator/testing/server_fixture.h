@@ -121,7 +121,7 @@ class ServerFixture : public testing::Test {
         [&](v1::TrainerDirective* reply) { return trainers_->Sync(&context, report, reply); });
   }
 
-  // Returns whether that membership is the newest one, as far as the coordinator knows.
+  // Asks the coordinator whether the membership is the newest one that it knows of, as the renewal of a lease does.
   absl::StatusOr<bool> Renew(const v1::TrainerReport& report, const v1::Membership& membership) {
     grpc::ClientContext context;
     SetDeadline(context);
@@ -136,7 +136,8 @@ class ServerFixture : public testing::Test {
     return reply.stands();
   }
 
-  // Asks for the file that the job's store has to keep, for a trainer that has the file with that digest.
+  // Asks for the job.json that the job's store has to keep, for a trainer that already has the one with the given
+  // digest.
   absl::StatusOr<v1::RenewLeaseReply> AskForJobFile(const v1::TrainerReport& report, const std::string& digest = "") {
     grpc::ClientContext context;
     SetDeadline(context);

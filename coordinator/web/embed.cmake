@@ -1,4 +1,4 @@
-# Writes a C++ source that contains the files and defines EmbeddedFiles (embedded.h).
+# Writes a C++ source that contains the given files and defines EmbeddedFiles (embedded.h).
 #
 #   cmake -DOUT=x.cc "-DFILES=a|b" -P embed.cmake
 string(REPLACE "|" ";" FILES "${FILES}")

@@ -6,8 +6,8 @@ cat >/etc/rekindle/boot.env <<'END'
 ROLE=coordinator
 # The cloud is aws, gcp or azure.
 CLOUD=aws
-# With aws this is the name of a parameter, with gcp it is rekindle-coordinator, and with azure it is
-# https://VAULT.vault.azure.net/secrets/rekindle-coordinator.
+# SECRET is the name of a parameter with aws, rekindle-coordinator with gcp, and
+# https://VAULT.vault.azure.net/secrets/rekindle-coordinator with azure.
 SECRET=/rekindle/coordinator
 END
 systemctl enable --now --no-block rekindle-boot rekindle-coordinator

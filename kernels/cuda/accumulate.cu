@@ -1,4 +1,4 @@
-// Unscales a gradient, adds it and looks for its largest magnitude in one pass.
+// Unscales a gradient, adds it to a sum and finds its largest magnitude in one pass.
 #include <cmath>
 
 #include "kernels/cuda/elements.cuh"
@@ -29,7 +29,7 @@ __global__ void FloatKernel(RekindleCudaAccumulate args) {
 }
 
 __global__ void FixedKernel(RekindleCudaAccumulate args, double scale) {
-  // The type is unsigned so that a meaningless sum wraps, as on the CPU.
+  // The fixed-point sum is unsigned, so that a sum that does not fit wraps, as on the CPU.
   auto* sum = reinterpret_cast<std::uint64_t*>(args.fixed);
   std::int32_t largest = 0;
   EachElement(args.n, [&](std::size_t i) {

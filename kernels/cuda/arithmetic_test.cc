@@ -1,6 +1,6 @@
-// Compares what the CUDA kernels compute for each element, compiled for the CPU, with the CPU's kernels. (Accumulation,
-// AdamW and the planes share their element functions with the CPU's loops.) scripts/gpu-check tests whether a device
-// gives the same bits.
+// Compares what the CUDA kernels compute for each element, compiled for the CPU, with the CPU's kernels. (The kernels
+// for accumulation, AdamW and 16-bit planes are left out, because CPU and GPU share their functions for an element.)
+// scripts/gpu-check tests whether a device gives the same bits.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -22,8 +22,8 @@ namespace {
 
 uint32_t Bits(float x) { return std::bit_cast<uint32_t>(x); }
 
-// Calls `body` with bit patterns of all magnitudes and both signs, including NaN and infinity. They are taken from all
-// patterns with a prime step.
+// Calls `body` with bit patterns of all magnitudes and both signs, including NaN and infinity. A prime step picks them
+// from all 32-bit patterns.
 template <typename Body>
 void EachPattern(Body body) {
   for (uint64_t pattern = 0; pattern < uint64_t{1} << 32; pattern += 1009) {
@@ -59,7 +59,7 @@ TEST(CudaArithmetic, SixteenBitsAreTheCompilers) {
       return;
     }
     ASSERT_EQ(Fp16Bits(x), fp16) << x;
-    // The result is the nearest of the two neighbours, and ties go to the even one.
+    // Of the two bfloat16 values around x, Bf16Bits returns the nearer one. Ties go to the even one.
     const uint32_t low = Bits(x) & 0xffff0000, rest = Bits(x) & 0xffff;
     const bool up = rest > 0x8000 || (rest == 0x8000 && (low >> 16 & 1) != 0);
     ASSERT_EQ(Bf16Bits(x), (low >> 16) + up) << x;
@@ -89,7 +89,7 @@ TEST(CudaArithmetic, ColumnsOfLayerNormAreTheSameSums) {
   EXPECT_EQ(LayerNormScratch(kRows, kWidth), size_t{2 * 3 * kWidth});
 }
 
-// The expected value spells out the order for a few rows.
+// The expected value spells out the GPU's order of summation over rows for ten rows.
 TEST(CudaArithmetic, OrderOverRows) {
   const float v[] = {1e8f, 3, 5, 7, 11, 13, 17, 19, 23, 29};
   const float expected = (((v[0] + v[8]) + v[4]) + (v[2] + v[6])) + (((v[1] + v[9]) + v[5]) + (v[3] + v[7]));

@@ -43,7 +43,7 @@ __global__ void RowsKernel(RekindleCudaCrossEntropy args) {
     }
     float sum = 0;
     for (std::int64_t i = lanes.lane(); i < classes; i += kRowLanes) sum += Exp(row[i] - largest);
-    // All lanes have read the target's logit here, so the row may be overwritten now.
+    // After the sum over lanes all lanes have read the target's logit, so the row may be overwritten.
     sum = lanes.Sum(sum);
     if (lanes.lane() == 0)
       args.row_losses[r] = log(static_cast<double>(sum)) + (static_cast<double>(largest) - of_target);
@@ -56,7 +56,7 @@ __global__ void RowsKernel(RekindleCudaCrossEntropy args) {
   });
 }
 
-// One block with one adding thread keeps the CPU's order.
+// Sums the losses of the rows. One block with one adding thread keeps the CPU's order of addition.
 __global__ void SumKernel(const double* losses, std::int64_t rows, double* loss) {
   __shared__ double tile[kThreads];
   double sum = 0;

@@ -15,8 +15,8 @@ __device__ void Count(std::uint64_t* counter) { atomicAdd(reinterpret_cast<unsig
 
 __device__ bool IsFinite(std::uint32_t bits) { return (bits & kMagnitudeMask) < kInfinity32; }
 
-// Splits into FP16 planes. A thread block takes one plane block at a time, first for the largest magnitude, then for
-// the elements.
+// Splits float32 elements into FP16 planes. A thread block takes `kPlane` elements, which share an exponent, at a time.
+// It first finds their largest magnitude and then splits them.
 __global__ void SplitHalfKernel(const float* x, std::size_t n, std::uint16_t* half, std::int8_t* exponents,
                                 std::int16_t* residual, std::uint32_t first_index, RekindleCudaPlaneCounts counts) {
   __shared__ unsigned largest;
@@ -50,7 +50,7 @@ __global__ void SplitHalfKernel(const float* x, std::size_t n, std::uint16_t* ha
         counts.bits[at] = bits;
       }
     }
-    // All threads must have read `largest` before the next block resets it.
+    // All threads must have read `largest` before the thread block resets it for its next plane block.
     __syncthreads();
   }
 }

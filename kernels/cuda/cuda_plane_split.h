@@ -1,6 +1,6 @@
-// Launches the plane kernels, which do what kernels/planes/plane_split.h does on device memory, with the same bits. The
-// functions are asynchronous on the stream, and each returns the error of the launch. The element functions are those
-// of kernels/planes/plane_element.h.
+// Launches kernels that cut float32 arrays in device memory into 16-bit planes and merge them again, with the same bits
+// as kernels/planes/plane_split.h. The functions are asynchronous on the stream, and each returns the error of the
+// launch. The element functions are those of kernels/planes/plane_element.h.
 #ifndef REKINDLE_KERNELS_CUDA_CUDA_PLANE_SPLIT_H_
 #define REKINDLE_KERNELS_CUDA_CUDA_PLANE_SPLIT_H_
 

@@ -30,7 +30,7 @@ class DeviceArray {
     if (code_ == cudaSuccess) code_ = cudaMemcpy(get(), from.data(), n_ * sizeof(T), cudaMemcpyHostToDevice);
   }
 
-  // Returns the first error so far. The caller must check it before it uses get().
+  // Returns the first CUDA error so far. The caller must check it before it uses get().
   cudaError_t code() const { return code_; }
   T* get() const { return memory_.get(); }
   cudaError_t Copy(std::vector<T>* to) const {

@@ -8,10 +8,10 @@
 namespace rekindle::cuda {
 
 inline constexpr unsigned kThreads = 256;
-// This many blocks fill any device. Each strides over what is left, so n has no limit.
+// `kMaxBlocks` blocks fill any device. Each block strides over what is left, so the array may have any length.
 inline constexpr std::size_t kMaxBlocks = 4096;
 
-// Returns the number of blocks for n things of which a block takes `each` at a time. REQUIRES: n > 0.
+// Returns the number of blocks for n elements of which a block takes `each` at a time. REQUIRES: n > 0.
 inline unsigned BlocksFor(std::size_t n, std::size_t each = kThreads) {
   return static_cast<unsigned>(std::min(kMaxBlocks, (n + each - 1) / each));
 }

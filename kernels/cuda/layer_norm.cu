@@ -64,7 +64,7 @@ __global__ void RowsBackwardKernel(RekindleCudaLayerNormBackward args, float sha
   });
 }
 
-// A block takes this many columns.
+// A thread block takes `kColumns` columns.
 constexpr unsigned kColumns = 32;
 
 __global__ void ChunksKernel(RekindleCudaLayerNormBackward args) {
@@ -120,11 +120,11 @@ cudaError_t LayerNormForward(const RekindleCudaLayerNormForward& args, cudaStrea
 }
 
 cudaError_t LayerNormBackward(const RekindleCudaLayerNormBackward& args, cudaStream_t stream) {
-  // A grid's second dimension is limited to this.
+  // The second dimension of a CUDA grid has at most `kMostChunks` blocks.
   constexpr std::int64_t kMostChunks = 65535;
   const std::int64_t chunks = LayerNormChunks(args.rows);
   if (args.width <= 0 || chunks > kMostChunks) return cudaErrorInvalidValue;
-  // The columns come first, because they read dy, which dx may overwrite.
+  // The sums over columns come before dx, because they read dy, which dx may overwrite.
   if (chunks > 0) {
     const dim3 grid(Ceil(args.width, kColumns), static_cast<unsigned>(chunks));
     ChunksKernel<<<grid, dim3(kColumns, kColumnSums), 0, stream>>>(args);

@@ -16,12 +16,12 @@ inline constexpr std::int64_t kChunkRows = 128;
 inline constexpr int kColumnSums = 8;
 
 inline std::int64_t LayerNormChunks(std::int64_t rows) { return (rows + kChunkRows - 1) / kChunkRows; }
-// Returns the number of floats of scratch that the backward pass needs.
+// Returns the number of floats of scratch memory that the backward pass of layer norm needs.
 inline std::size_t LayerNormScratch(std::int64_t rows, std::int64_t width) {
   return static_cast<std::size_t>(2 * LayerNormChunks(rows) * width);
 }
 
-// Returns the sum over rows of value(row), in that order. This runs on the host, for tests.
+// Returns the sum over rows of value(row) in the GPU's order. It runs on the host, for tests.
 template <typename Value>
 float SumOverRows(std::int64_t rows, Value value) {
   float total = 0;

@@ -1,7 +1,7 @@
 // Computes the norm of a gradient in the CPU's order (kernels/sums/sum_of_squares.h,
-// worker/train/arithmetic/gradient_norm.h), and what follows from it for the step. A thread block takes a piece. All
-// its threads square, and eight of them add, one for each of the CPU's eight interleaved sums. Then one thread adds the
-// pieces in order.
+// worker/train/arithmetic/gradient_norm.h), and from the norm the factor by which the step scales the gradient. A
+// thread block takes one piece of the gradient (RekindleCudaNormPiece) at a time. All its threads square, and eight of
+// them add, one for each of the CPU's eight interleaved sums. Then one thread adds the pieces in order.
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/training.h"
 #include "kernels/sums/fixed_point_convert.h"
@@ -10,7 +10,7 @@ namespace rekindle::cuda {
 namespace {
 
 constexpr int kSums = 8;
-// This many squares are in shared memory at a time. The number must be a multiple of kSums.
+// Up to `kTile` squares are in shared memory at a time. It must be a multiple of kSums.
 constexpr int kTile = 2048;
 
 __device__ double ToDouble(float x) { return x; }
@@ -37,7 +37,7 @@ __global__ void SquaresKernel(const T* x, const RekindleCudaNormPiece* pieces, s
       __syncthreads();
     }
     if (threadIdx.x < kSums) {
-      // The sums are joined as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
+      // The eight interleaved sums are joined as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
       for (int apart = 1; apart < kSums; apart *= 2) sum += __shfl_xor_sync(0xffu, sum, apart);
       if (threadIdx.x == 0) squares[p] = ldexp(sum, -2 * piece.exponent);
     }
@@ -56,7 +56,7 @@ __device__ RekindleCudaStep StepOf(double squares, double count, double clip_nor
   return step;
 }
 
-// One block is enough, because other blocks would wait for its one adding thread anyway.
+// One thread block is enough, because other blocks would wait for its one adding thread anyway.
 __global__ void StepKernel(const RekindleCudaNormPiece* pieces, std::size_t n_pieces, const double* squares,
                            double count, double clip_norm, RekindleCudaStep* step) {
   __shared__ double tile[kThreads];

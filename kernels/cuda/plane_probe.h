@@ -1,5 +1,5 @@
-// Splits and merges adversarial values on the device and compares the results with the CPU's, bit by bit. This is part
-// of the plugin's probe.
+// Splits adversarial values into 16-bit planes on the device, merges them again, and compares the results with the
+// CPU's, bit by bit. This is part of the plugin's probe.
 #ifndef REKINDLE_KERNELS_CUDA_PLANE_PROBE_H_
 #define REKINDLE_KERNELS_CUDA_PLANE_PROBE_H_
 

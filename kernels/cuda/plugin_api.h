@@ -12,23 +12,25 @@
 
 #include "kernels/cuda/training_api.h"
 
-// The struct is defined in worker/comm/nccl/nccl_api.h.
+// RekindleNcclApi is defined in worker/comm/nccl/nccl_api.h.
 struct RekindleNcclApi;
 
-// The version is raised with every change of the table. A loader refuses any other version.
+// The version of the plugin's table is raised with every change of the table. A loader refuses any other version.
 inline constexpr std::uint32_t kRekindleCudaApiVersion = 3;
 inline constexpr char kRekindleCudaApiSymbol[] = "rekindle_cuda_api";
 
-// Says where split_half puts its results. It is all device memory, and the caller must have set the counters to 0.
+// Says where split_half puts its results. All pointers are to device memory, and the caller must have set the counters
+// to 0.
 struct RekindleCudaPlaneCounts {
-  // `index` and `bits` list the exceptions in no order. They have to be sorted together before they are stored.
+  // `index` and `bits` list the exceptions (kernels/planes/plane_split.h) in no order. The caller has to sort both
+  // together before it stores them.
   std::uint32_t* index;
   std::uint32_t* bits;
   // Exceptions beyond the capacity are counted but not stored.
   std::uint32_t capacity;
-  // `exceptions` is one counter of the exceptions.
+  // `exceptions` points to the number of exceptions.
   std::uint32_t* exceptions;
-  // `nonfinite` is one counter of NaN and infinities.
+  // `nonfinite` points to the number of NaN and infinities.
   std::uint64_t* nonfinite;
 };
 
@@ -44,8 +46,8 @@ struct RekindleCudaApi {
   int (*scale_to_bf16)(const float* in, std::uint16_t* out, std::size_t n, float scale, void* stream, char* error,
                        std::size_t error_size);
 
-  // The next four functions do what kernels/planes/plane_split.h does, bit for bit, on device memory. They are
-  // asynchronous on the stream. residual and low may be nullptr.
+  // split_half, merge_half, split_bf16 and merge_bf16 do what kernels/planes/plane_split.h does, bit for bit, on device
+  // memory. They are asynchronous on the stream. `residual` and `low` may be nullptr.
   int (*split_half)(const float* x, std::size_t n, std::uint16_t* half, std::int8_t* exponent, std::int16_t* residual,
                     std::uint32_t first_index, const RekindleCudaPlaneCounts* counts, void* stream, char* error,
                     std::size_t error_size);

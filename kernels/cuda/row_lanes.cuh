@@ -21,7 +21,7 @@ class RowLanes {
 
   __device__ int lane() const { return lane_; }
 
-  // Calls body(row) for each row that this group takes.
+  // Calls body(row) for each row that the sixteen threads of this group take.
   template <typename Body>
   __device__ void EachRow(std::int64_t rows, Body body) const {
     const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kRowsPerBlock;
@@ -31,13 +31,13 @@ class RowLanes {
     }
   }
 
-  // Returns the sum, which is the same in all lanes because addition is commutative.
+  // Returns the sum over the group's lanes, which is the same in all lanes because addition is commutative.
   __device__ float Sum(float of_lane) const {
 #pragma unroll
     for (int width = kRowLanes / 2; width > 0; width /= 2) of_lane += __shfl_xor_sync(mask_, of_lane, width);
     return of_lane;
   }
-  // Returns the largest value and ignores NaN.
+  // Returns the largest value of the group's lanes, and ignores NaN.
   __device__ float Largest(float of_lane) const {
 #pragma unroll
     for (int width = kRowLanes / 2; width > 0; width /= 2) {

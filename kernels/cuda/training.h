@@ -18,7 +18,7 @@ cudaError_t GeluForward(const RekindleCudaGeluForward& args, cudaStream_t stream
 cudaError_t GeluBackward(const RekindleCudaGeluBackward& args, cudaStream_t stream);
 cudaError_t CrossEntropy(const RekindleCudaCrossEntropy& args, cudaStream_t stream);
 
-// The plugin's table holds these functions.
+// `kTraining` is the part of the plugin's table with the kernels of a training step.
 extern const RekindleCudaTraining kTraining;
 
 }  // namespace rekindle::cuda

@@ -7,7 +7,7 @@
 
 namespace rekindle::kernels {
 
-// Rounds to nearest, with ties to even. A NaN stays a NaN.
+// Converts float32 to bfloat16. It rounds to nearest, with ties to even, and a NaN stays a NaN.
 void ToBfloat16(const float* x, int64_t n, uint16_t* out);
 void FromBfloat16(const uint16_t* x, int64_t n, float* out);
 

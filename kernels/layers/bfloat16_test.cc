@@ -34,7 +34,7 @@ TEST(Bfloat16, EveryPatternComesBackAndEveryLengthIsWhole) {
 }
 
 TEST(Bfloat16, RoundsToTheNearestTiesToEven) {
-  // This is one unit in the last place of 1 in bfloat16.
+  // `ulp` is one unit in the last place of 1 in bfloat16.
   const float ulp = 0x1p-7f;
   const std::vector<float> x = {1 + ulp / 2,  1 + ulp * 1.5f, 1 + ulp * 0.51f,
                                 -1 - ulp / 2, 3.4e38f,        std::numeric_limits<float>::infinity()};

@@ -25,8 +25,8 @@ REKINDLE_VECTOR_INLINE float LargestOf(const float* row, int64_t n) {
   return result;
 }
 
-// Computes e^(row - largest), which is at most 1, and returns the sum. Exp clamps its argument, so the caller must
-// handle the values that it would hide.
+// Computes e^(row - largest), which is at most 1, and returns the sum. Exp limits its argument, so NaN and infinity in
+// the row would not show in the results. The caller must look for them.
 REKINDLE_VECTOR_INLINE float ExpOf(const float* row, int64_t n, float largest, float* out) {
   Floats sum = {};
   int64_t i = 0;

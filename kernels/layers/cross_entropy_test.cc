@@ -10,7 +10,7 @@
 namespace rekindle::kernels {
 namespace {
 
-// Computes the formulas in double.
+// Computes the loss and the gradient of softmax cross-entropy in double.
 double Reference(const std::vector<float>& logits, int64_t classes, const std::vector<int64_t>& targets,
                  std::vector<double>* gradient) {
   double loss = 0;

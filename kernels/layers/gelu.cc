@@ -10,10 +10,11 @@ struct ValueAndSlope {
 };
 
 REKINDLE_VECTOR_INLINE ValueAndSlope Gelu(Floats x) {
-  // The scale is 2 sqrt(2 / pi).
+  // `kScale` is 2 sqrt(2 / pi).
   constexpr float kScale = 1.5957691216f;
   constexpr float kCubic = 0.044715f;
-  // The slope has long reached its limits at these bounds. The clamp keeps infinity * 0 out of it.
+  // The clamp keeps infinity * 0 out of the formulas. GELU's slope reaches its limits well within the bounds of the
+  // clamp.
   Floats v = Clamp(x, -20.0f, 20.0f);
   Floats vv = v * v;
   Floats s = 1.0f / (1.0f + Exp(-kScale * v * (1.0f + kCubic * vv)));

@@ -67,21 +67,21 @@ TEST(GeluTest, BackwardIsTheProduct) {
   for (int i = 0; i < 37; ++i) EXPECT_EQ(dx[i], 2.0f * static_cast<float>(i));
 }
 
-// These bits may never change, on any instruction set. The test runs against the clone that this machine picks and
-// against plain x86-64.
+// The bits of GELU may never change, on any instruction set. kernels_test runs this with the code for the machine's
+// instruction set, and kernels_portable_test with the code for plain x86-64.
 TEST(GeluTest, BitsAreFixedForEver) {
   uint64_t hash = 14695981039346656037u;
   for (float x = -25; x < 25; x += 0.01f) {
     float out, slope;
     GeluForward(&x, 1, &out, &slope);
     for (float bits : {out, slope})
-      // The hash is FNV-1a over words.
+      // The hash is FNV-1a over 32-bit words.
       hash = (hash ^ std::bit_cast<uint32_t>(bits)) * 1099511628211u;
   }
   EXPECT_EQ(hash, 11435318344167464198u);
 }
 
-// The clone for this machine gives the same bits for each element, whether the vector body or the tail computes it.
+// An element gets the same bits whether the loop over vectors computes it or the code for the last elements.
 TEST(GeluTest, BitsDoNotDependOnTheLength) {
   std::vector<float> x(100), out(100), slope(100), o(100), s(100);
   for (int i = 0; i < 100; ++i) x[i] = std::sin(static_cast<float>(i)) * 5;

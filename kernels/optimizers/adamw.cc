@@ -19,7 +19,7 @@ double Power(double base, int64_t exponent) {
 template <typename Gradient, typename Scale>
 REKINDLE_INLINE void Update(const Adamw& adamw, const Gradient* __restrict gradient, Scale scale, int64_t n,
                             float* __restrict weights, float* __restrict first, float* __restrict second) {
-  // A local copy is used, so that the stores below cannot alias it.
+  // The factors are copied, because the compiler would otherwise assume that the stores to the arrays may change them.
   const Adamw a = adamw;
   for (int64_t i = 0; i < n; ++i) {
     const AdamwElement e = UpdateElement(a, Scaled(gradient[i], scale), {weights[i], first[i], second[i]});

@@ -38,7 +38,7 @@ std::vector<float> RandomGradient(uint32_t seed) {
   return g;
 }
 
-// Computes the formulas in their order, with one rounding per operation.
+// Computes AdamW by its formulas in the documented order, with one rounding per operation.
 void Plain(const Adamw& a, const std::vector<float>& gradient, float scale, Buffers* b) {
   for (int i = 0; i < kElements; ++i) {
     volatile float g = gradient[i] * scale;

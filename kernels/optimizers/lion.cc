@@ -8,7 +8,7 @@ namespace {
 template <typename Gradient, typename Scale>
 REKINDLE_INLINE void Update(const Lion& lion, const Gradient* __restrict gradient, Scale scale, int64_t n,
                             float* __restrict weights, float* __restrict momentum) {
-  // A local copy is used, so that the stores below cannot alias it.
+  // The factors are copied, because the compiler would otherwise assume that the stores to the arrays may change them.
   const Lion l = lion;
   for (int64_t i = 0; i < n; ++i) {
     const float difference = Scaled(gradient[i], scale) - momentum[i];

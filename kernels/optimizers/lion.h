@@ -21,10 +21,10 @@ struct Lion {
   float step_size = 0;
 };
 
-// Updates with the gradient g = gradient[i] * scale. The weight moves by step_size against the sign of momentum + (g -
-// momentum) * rate1 (by 0 if that is 0). Then momentum += (g - momentum) * rate2.
+// Updates weights and momentum with the gradient g = gradient[i] * scale. The weight moves by step_size against the
+// sign of momentum + (g - momentum) * rate1 (by 0 if that sum is 0). Then momentum += (g - momentum) * rate2.
 void LionUpdate(const Lion& lion, const float* gradient, float scale, int64_t n, float* weights, float* momentum);
-// Does the same update from int64 fixed point, with g = float(double(gradient[i]) * scale).
+// Updates weights and momentum with a gradient in int64 fixed point, where g = float(double(gradient[i]) * scale).
 void LionUpdate(const Lion& lion, const int64_t* gradient, double scale, int64_t n, float* weights, float* momentum);
 
 }  // namespace rekindle::kernels

@@ -17,10 +17,10 @@ struct Sgd {
   float step_size = 0;
 };
 
-// Updates with the gradient g = gradient[i] * scale: velocity = velocity * momentum + (g + weight * weight_decay), then
-// weight -= velocity * step_size.
+// Updates weights and momentum with the gradient g = gradient[i] * scale: velocity = velocity * momentum + (g + weight
+// * weight_decay), then weight -= velocity * step_size.
 void SgdUpdate(const Sgd& sgd, const float* gradient, float scale, int64_t n, float* weights, float* velocity);
-// Does the same update from int64 fixed point, with g = float(double(gradient[i]) * scale).
+// Updates weights and momentum with a gradient in int64 fixed point, where g = float(double(gradient[i]) * scale).
 void SgdUpdate(const Sgd& sgd, const int64_t* gradient, double scale, int64_t n, float* weights, float* velocity);
 
 }  // namespace rekindle::kernels

@@ -1,5 +1,5 @@
-// Tests both optimizers against the loop written out, with one rounding per operation. The clone that runs here must
-// give the bits of plain x86-64.
+// Tests SGD and Lion against plain loops, with one rounding per operation. The code for this machine's instruction set
+// must give the same bits as the code for plain x86-64.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -49,7 +49,7 @@ TEST(SgdTest, SameBitsAsThePlainLoopInBothModes) {
     }
     ASSERT_EQ(weights, plain) << "step " << step;
     ASSERT_EQ(velocity, plain_velocity) << "step " << step;
-    // Fixed point with unit 2^-50 holds these gradients except for their last bits.
+    // The test's gradients lose only their last bits in fixed point with unit 2^-50.
     for (int i = 0; i < kElements; ++i) ASSERT_NEAR(fixed_weights[i], plain[i], 1e-6) << "step " << step;
   }
 }

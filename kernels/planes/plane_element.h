@@ -43,15 +43,15 @@ REKINDLE_HOST_DEVICE inline std::uint32_t Bf16Join(std::uint16_t high, std::uint
   return (static_cast<std::uint32_t>(high) << 16) + static_cast<std::uint32_t>(static_cast<std::int16_t>(low));
 }
 
-// Returns the exponent of the block whose largest finite magnitude has these bits. That value is scaled to [2^14,
-// 2^15), so that no element rounds to infinity. The exponent has a lower bound. With it, a denormal that is scaled up
-// rounds to zero, and every half * 2^e is zero or normal.
+// Returns the exponent of a block. `largest` has the bits of the largest finite magnitude in it, which the exponent
+// scales to [2^14, 2^15), so that no element rounds to infinity. The exponent has a lower bound, with which a denormal
+// that is scaled up rounds to zero and every half * 2^e is zero or normal.
 REKINDLE_HOST_DEVICE inline int PlaneExponent(std::uint32_t largest) {
   const int exponent = static_cast<int>(largest >> 23) - 127 - 14;
   return exponent < kMinPlaneExponent ? kMinPlaneExponent : exponent;
 }
 
-// Returns the half of x. REQUIRES: a finite x is below 2^(15 + exponent).
+// Returns the half of x, which is x / 2^exponent in FP16. REQUIRES: a finite x is below 2^(15 + exponent).
 REKINDLE_HOST_DEVICE inline std::uint16_t HalfFromFloat(std::uint32_t x, int exponent) {
   const std::uint32_t sign = x >> 16 & 0x8000u, magnitude = x & kMagnitudeMask, fraction = x & 0x7fffffu;
   std::uint32_t half = 0;
@@ -66,29 +66,30 @@ REKINDLE_HOST_DEVICE inline std::uint16_t HalfFromFloat(std::uint32_t x, int exp
                                                 : fraction | 0x800000u;
       half = whole >> shift;
       const std::uint32_t rest = whole & ((1u << shift) - 1), tie = 1u << (shift - 1);
-      // A carry moves to the exponent, which is correct.
+      // If rounding up carries out of the fraction, the carry raises the exponent, which is correct.
       if (rest > tie || (rest == tie && (half & 1u) != 0)) ++half;
     }
   }
   return static_cast<std::uint16_t>(sign | half);
 }
 
-// Returns half * 2^exponent, for every half and every exponent within its limits. The result is infinity if it is too
-// large.
+// Returns half * 2^exponent, for every half and every exponent from kMinPlaneExponent to kMaxPlaneExponent. The result
+// is infinity if it is too large.
 REKINDLE_HOST_DEVICE inline std::uint32_t FloatFromHalf(std::uint16_t half, int exponent) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16, fraction = half & 0x3ffu;
   const int field = half >> 10 & 31;
   if (field == 31) return sign | kInfinity32 | (fraction == 0 ? 0 : 0x400000u | fraction << 13);
   if (field == 0) {
     if (fraction == 0) return sign;
-    // The conversion normalises, and the sum multiplies by 2^(exponent - 24).
+    // The conversion to float normalises the fraction, and the addition to the bits multiplies by 2^(exponent - 24).
     return sign | (FloatBits(static_cast<float>(fraction)) + (static_cast<std::uint32_t>(exponent - 24) << 23));
   }
   const int wide = field - 15 + 127 + exponent;
   return wide >= 255 ? sign | kInfinity32 : sign | static_cast<std::uint32_t>(wide) << 23 | fraction << 13;
 }
 
-// Returns the bits of x minus those that its half gives, or kPlaneException.
+// Returns the residual of an element, which is the bits of x minus the bits of half * 2^exponent. Returns
+// kPlaneException if that does not fit.
 REKINDLE_HOST_DEVICE inline std::int16_t PlaneResidual(std::uint32_t x, std::uint16_t half, int exponent) {
   const auto difference = static_cast<std::int32_t>(x - FloatFromHalf(half, exponent));
   return difference > 32767 || difference <= kPlaneException ? kPlaneException : static_cast<std::int16_t>(difference);

@@ -6,11 +6,11 @@
 
 namespace rekindle::kernels {
 
-// This many elements share an exponent.
+// Each block of `kPlaneBlock` elements shares one exponent.
 constexpr std::int64_t kPlaneBlock = 1024;
 constexpr int kMinPlaneExponent = -100;
 constexpr int kMaxPlaneExponent = 113;
-// An exception has this residual.
+// `kPlaneException` takes the place of a residual that does not fit 16 bits.
 constexpr std::int16_t kPlaneException = -32768;
 
 }  // namespace rekindle::kernels

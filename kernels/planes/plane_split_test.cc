@@ -18,7 +18,7 @@
 namespace rekindle::kernels {
 namespace {
 
-// Holds what one variant makes of an array, and what it makes of that again.
+// Holds the planes that one variant cuts from an array, and the elements that it merges from these planes.
 struct Cut {
   std::vector<uint16_t> half, high, low;
   std::vector<int8_t> exponent;
@@ -64,7 +64,7 @@ Cut CutBy(const PlaneVariant& variant, const std::vector<uint32_t>& patterns) {
   variant.merge_bf16(cut.high.data(), cut.low.data(), count, out.data());
   cut.exact_bf16 = Bits(out);
 
-  // Plane 0 is the same if only that plane is made.
+  // Plane 0 does not depend on whether plane 1 is made as well.
   std::vector<uint16_t> alone(n);
   std::vector<int8_t> exponent(blocks);
   EXPECT_EQ(variant.split_half(x.data(), count, alone.data(), exponent.data(), nullptr, 0, nullptr),
@@ -76,7 +76,7 @@ Cut CutBy(const PlaneVariant& variant, const std::vector<uint32_t>& patterns) {
   return cut;
 }
 
-// Expects that the planes restore the patterns exactly, and that every variant gives the same planes.
+// Expects that the planes restore the bit patterns exactly, and that every variant gives the same planes.
 Cut Check(const std::vector<uint32_t>& patterns) {
   Cut plain = CutBy(PlainPlanes(), patterns);
   EXPECT_EQ(plain.exact_half, patterns);
@@ -98,7 +98,7 @@ TEST(PlaneSplitTest, EveryUpperHalfWithSomeLower) {
     for (uint32_t high = 0; high < 65536; ++high) patterns.push_back(high << 16 | low);
   }
   Check(patterns);
-  // The patterns are not ordered by magnitude now, so each block's exponent is near the top.
+  // After shuffling, each block has patterns of all magnitudes, so its exponent is near the largest possible one.
   std::shuffle(patterns.begin(), patterns.end(), std::mt19937(1));
   Check(patterns);
 }
@@ -150,14 +150,14 @@ TEST(PlaneSplitTest, RandomPatternsAndScales) {
 TEST(PlaneSplitTest, TheThreadsRoundingAndDenormalModesChangeNothing) {
   std::mt19937_64 random(5);
   std::vector<uint32_t> patterns(6 * kPlaneBlock);
-  // The blocks are of all magnitudes, of small values and of denormals.
+  // The test has blocks of all magnitudes, blocks of small values and blocks of denormals.
   for (size_t i = 0; i < patterns.size(); ++i) {
     const auto bits = static_cast<uint32_t>(random());
     patterns[i] = i < 2 * kPlaneBlock ? bits : i < 4 * kPlaneBlock ? bits & 0x8fffffff : bits & 0x807fffff;
   }
   const Cut expected = Check(patterns);
   const unsigned mode = _mm_getcsr();
-  // The mode rounds toward zero and flushes denormals in operands and results.
+  // The bits 0xe040 of the control register make SSE round toward zero and flush denormals in operands and results.
   _mm_setcsr(mode | 0xe040);
   const Cut got = Check(patterns);
   _mm_setcsr(mode);
@@ -180,7 +180,8 @@ TEST(PlaneSplitTest, OrdinaryWeightsHaveNoExceptionsAndRoundTo11Bits) {
   }
 }
 
-// The reference computes the formula in double, as a reader in another language would.
+// The expected value of an element is its FP16 value times 2^exponent, computed in double as a reader in another
+// language would compute it.
 TEST(PlaneSplitTest, EveryHalfIsItsValueTimesThePowerOfTwo) {
   for (int exponent = kMinPlaneExponent; exponent <= kMaxPlaneExponent; ++exponent) {
     std::vector<uint16_t> half(kPlaneBlock);

@@ -11,7 +11,7 @@ namespace rekindle::kernels {
 REKINDLE_CLONES
 float AccumulateFixed(const float* __restrict gradient, int64_t n, int exponent, bool first, int64_t* __restrict sum) {
   const double scale = std::ldexp(1.0, exponent);
-  // The type is unsigned so that a meaningless sum wraps, which is defined.
+  // The fixed-point sum is unsigned, because C++ defines overflow only for unsigned integers, which wrap.
   uint64_t* __restrict out = reinterpret_cast<uint64_t*>(sum);
   int32_t largest = 0;
   if (first) {

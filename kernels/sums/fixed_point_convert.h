@@ -28,9 +28,9 @@ REKINDLE_INLINE uint64_t RoundToFixed(double x) {
 // doubles with unit 2^32 and 1. Removing their biases is exact, and the one addition rounds.
 REKINDLE_INLINE double FixedToDouble(int64_t q) {
   const uint64_t bits = static_cast<uint64_t>(q);
-  // The double is 2^52 + the lower bits.
+  // `low` is 2^52 + the lower 32 bits of q.
   const double low = std::bit_cast<double>((bits & 0xffffffff) | 0x4330000000000000);
-  // The double is 2^84 + 2^63 + the upper bits.
+  // `high` is 2^84 + 2^63 + the upper 32 bits of q, as a signed integer times 2^32.
   const double high = std::bit_cast<double>((bits >> 32) ^ (0x4530000000000000 ^ 0x80000000ull));
   return (high - (0x1p84 + 0x1p63 + 0x1p52)) + low;
 }

@@ -80,7 +80,7 @@ TEST(FixedPointTest, AccumulatesLikeThePlainLoop) {
     for (int exponent : {-90, -3, 0, 30, 52, 180}) {
       const std::vector<float> a = SpreadFloats(n, std::max(-126, -exponent - 4), std::min(127, 59 - exponent), 3);
       const std::vector<float> b = SpreadFloats(n, std::max(-126, -exponent - 4), std::min(127, 59 - exponent), 4);
-      // With `first`, the function must not read the old sum.
+      // With `first`, AccumulateFixed must not read the old sum.
       std::vector<int64_t> sum(n, INT64_MAX);
       float largest = 0;
       const float first_max = AccumulateFixed(a.data(), n, exponent, true, sum.data());

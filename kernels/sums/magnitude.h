@@ -1,5 +1,5 @@
-// Handles the largest magnitudes as integers. Their order is total, so a maximum does not depend on the order of
-// comparison, and NaN cannot hide. This is internal to kernels/.
+// Compares magnitudes of floats as integers. The order of integers is total, so a maximum does not depend on the order
+// of comparison, and it always shows a NaN. This is internal to kernels/.
 #ifndef REKINDLE_KERNELS_SUMS_MAGNITUDE_H_
 #define REKINDLE_KERNELS_SUMS_MAGNITUDE_H_
 
@@ -11,10 +11,10 @@
 
 namespace rekindle::kernels {
 
-// Returns the bits of |x|. They are ordered like the values, with infinity and then NaN on top.
+// Returns the bits of |x|. They are ordered like the magnitudes, with infinity and then NaN on top.
 REKINDLE_INLINE int32_t MagnitudeBits(float x) { return std::bit_cast<int32_t>(x) & 0x7fffffff; }
 
-// Returns the magnitude, which is +infinity for infinity and every NaN.
+// Returns the magnitude that has these bits. It is +infinity for infinity and every NaN.
 REKINDLE_INLINE float MagnitudeFromBits(int32_t bits) {
   constexpr int32_t kInfinityBits = 0x7f800000;
   return std::bit_cast<float>(std::min(bits, kInfinityBits));

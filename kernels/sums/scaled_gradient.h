@@ -1,4 +1,5 @@
-// Reads a gradient for the optimizers' kernels. It is float32, or int64 fixed point without a pass that converts it.
+// Reads a gradient for the optimizers' kernels. The gradient is float32, or int64 fixed point without a pass that
+// converts it.
 #ifndef REKINDLE_KERNELS_SUMS_SCALED_GRADIENT_H_
 #define REKINDLE_KERNELS_SUMS_SCALED_GRADIENT_H_
 

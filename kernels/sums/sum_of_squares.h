@@ -8,7 +8,7 @@
 
 namespace rekindle::kernels {
 
-// Returns the sum of double(x[i])^2. It is not finite exactly if a value is not finite (for n < 2^60).
+// Returns the sum of double(x[i])^2. The sum is finite if and only if all values are finite (for n < 2^60).
 double SumOfSquares(const float* x, int64_t n);
 // Returns the sum of squares of integers, each of which is first rounded to double.
 double SumOfSquares(const int64_t* x, int64_t n);

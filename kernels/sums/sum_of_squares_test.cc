@@ -10,7 +10,7 @@
 namespace rekindle::kernels {
 namespace {
 
-// Computes the documented order, one addition at a time.
+// Computes the sum of squares in the documented order, one addition at a time.
 template <typename T>
 double Plain(const std::vector<T>& x) {
   double lanes[8] = {};

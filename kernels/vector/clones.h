@@ -14,7 +14,8 @@
 #define REKINDLE_CLONES
 #endif
 
-// Helpers of such functions must be compiled as part of each clone. The CUDA kernels share them.
+// REKINDLE_INLINE is written before the helpers of functions that have clones, because each clone must compile them as
+// a part of itself. The CUDA kernels share these helpers.
 #define REKINDLE_INLINE REKINDLE_HOST_DEVICE inline __attribute__((always_inline))
 
 #endif  // REKINDLE_KERNELS_VECTOR_CLONES_H_

@@ -1,5 +1,5 @@
-// Computes one lane of vector_math.h and gelu.cc, as a CUDA thread does. The operations and their order are the same,
-// so the bits are too. cuda/arithmetic_test.cc compares the two.
+// Computes one lane of vector_math.h and gelu.cc, as a CUDA thread does. The operations and their order are the same as
+// there, so the bits are too, which cuda/arithmetic_test.cc tests.
 #ifndef REKINDLE_KERNELS_VECTOR_SCALAR_MATH_H_
 #define REKINDLE_KERNELS_VECTOR_SCALAR_MATH_H_
 
@@ -19,7 +19,7 @@ REKINDLE_HOST_DEVICE inline float Clamp(float x, float least, float most) {
 // Returns e^x for x in [-87, 88], with a relative error below 3e-7. Arguments outside, NaN too, are limited to that
 // range.
 REKINDLE_HOST_DEVICE inline float Exp(float x) {
-  // The constant is 1.5 * 2^23. Adding it rounds to an integer.
+  // `kRound` is 1.5 * 2^23. Adding it to a float rounds that to an integer.
   constexpr float kRound = 12582912.0f;
   constexpr float kLn2High = 0.693145751953125f, kLn2Low = 1.42860677e-6f;
   x = Clamp(x, -87.0f, 88.0f);
@@ -42,7 +42,7 @@ struct ValueAndSlope {
 
 // Computes one element of kernels/layers/gelu.h.
 REKINDLE_HOST_DEVICE inline ValueAndSlope Gelu(float x) {
-  // The scale is 2 sqrt(2 / pi).
+  // `kScale` is 2 sqrt(2 / pi).
   constexpr float kScale = 1.5957691216f;
   constexpr float kCubic = 0.044715f;
   const float v = Clamp(x, -20.0f, 20.0f);

@@ -18,7 +18,7 @@
 
 namespace rekindle::kernels {
 
-// A vector has sixteen floats, and g++ cuts it into what the instruction set has. The vectors are explicit because
+// A vector has sixteen floats, and g++ cuts it into vectors of the instruction set. The vectors are explicit because
 // g++'s own vectoriser computes with masked lanes in which denormals occur, at a hundred cycles each.
 constexpr int kLanes = 16;
 using Floats [[gnu::vector_size(64)]] = float;
@@ -59,13 +59,13 @@ REKINDLE_VECTOR_INLINE float SumOf(Floats lanes) {
 // Returns e^x for x in [-87, 88], with a relative error below 3e-7. Arguments outside, NaN too, are limited to that
 // range.
 REKINDLE_VECTOR_INLINE Floats Exp(Floats x) {
-  // The constant is 1.5 * 2^23. Adding it rounds to an integer.
+  // `kRound` is 1.5 * 2^23. Adding it to a float rounds that to an integer.
   constexpr float kRound = 12582912.0f;
   constexpr float kLn2High = 0.693145751953125f, kLn2Low = 1.42860677e-6f;
   x = Clamp(x, -87.0f, 88.0f);
   Floats shifted = x * 1.44269504f + kRound;
   Floats n = shifted - kRound;
-  // Here |r| <= ln(2) / 2, and Taylor's series leaves an error of 5e-9.
+  // The remainder |r| is at most ln(2) / 2, where Taylor's series leaves an error of 5e-9.
   Floats r = x - n * kLn2High - n * kLn2Low;
   Floats p = r * (1.0f / 5040) + 1.0f / 720;
   p = p * r + 1.0f / 120;
@@ -74,7 +74,7 @@ REKINDLE_VECTOR_INLINE Floats Exp(Floats x) {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  // The low bits of `shifted` are n in two's complement. They are moved to the exponent.
+  // The low bits of `shifted` are n in two's complement. The shift moves them to the exponent's place.
   return p * std::bit_cast<Floats>((std::bit_cast<Ints>(shifted) << 23) + 0x3F800000);
 }
 

@@ -15,7 +15,7 @@ FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def number(pattern, text):
-    """Returns the last number that the pattern finds, because a program may run another of its kind."""
+    """Returns the last number that the pattern finds. Earlier ones may be of a program that the test program ran."""
     found = re.findall(pattern, text, re.MULTILINE)
     return int(found[-1]) if found else 0
 
@@ -23,7 +23,7 @@ def number(pattern, text):
 def outcome(case):
     """Returns "run", "fail" or "skip" for one ctest case.
 
-    A missing program is "notrun", as a skipped one is, but it counts as a failure."""
+    ctest writes "notrun" for a missing program as for a skipped one, but a missing one counts as a failure."""
     status, skipped = case.get("status"), case.find("skipped")
     if status == "notrun" and skipped is not None and not skipped.get("message", "").startswith("SKIP_"):
         return "fail"

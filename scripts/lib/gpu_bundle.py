@@ -12,7 +12,8 @@ import sys
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("bin/rekindle-bench-gpu", "bin/librekindle_cuda.so")
-# The program `TRAIN` loads the machine's own LibTorch, which is half a gigabyte without CUDA and three with it.
+# The program `TRAIN` loads the LibTorch of the machine that it runs on. LibTorch is too large for a bundle: half a
+# gigabyte without CUDA and three with it.
 TRAIN = "bin/rekindle-bench-gpu-train"
 # The libraries of `SYSTEM` belong to the C library and the driver, so they are taken from the machine and not bundled.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|cuda))\.so")
@@ -57,7 +58,7 @@ def make(build, wheels, folder, commit, with_nccl=True):
         if not (build / name).exists():
             sys.exit(f"error: {build / name} is missing: this build has no CUDA; run scripts/bootstrap")
         shutil.copy2(build / name, folder / name)
-        # The programs find their libraries beside them, not where this machine keeps its own.
+        # In the bundle the programs find their libraries beside them, and not where this machine keeps its own.
         for library, path in libraries(build / name).items():
             shutil.copy2(os.path.realpath(path), folder / "lib" / library)
     for path in glob.glob(f"{wheels}/nvidia/nccl/lib/libnccl.so.2") if with_nccl else []:

@@ -1,7 +1,8 @@
 # Checks what the machine must offer and installs the apt packages. Other scripts source this file. It is not run by
 # itself.
 
-# A full set-up keeps about 5 GB of wheels. While pip unpacks them, it writes as much again to the disk.
+# The set-up needs `NEEDED_DISK_MB` because it keeps about 5 GB of wheels. While pip unpacks them, it writes as much
+# again to the disk.
 readonly NEEDED_DISK_MB=8000
 readonly NEEDED_MEMORY_MB=3000
 
@@ -56,12 +57,12 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 can_be_root() {
   [ "$(id -u)" = 0 ] && return
   command -v sudo >/dev/null || return
-  # sudo asks for the password here, once, where the user sees it. Without a terminal nobody could answer, so it must
-  # not ask.
+  # sudo asks for the password once, before the long steps, where the user sees it. Without a terminal nobody could
+  # answer, so it must not ask.
   if [ -t 0 ]; then sudo -v; else sudo -n true 2>/dev/null; fi
 }
 
-# A failed update is not an error by itself. If it matters, the install that follows fails.
+# A failed `apt-get update` is not an error by itself. If it matters, the install that follows fails.
 apt_install() {
   as_root apt-get update -q || true
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \

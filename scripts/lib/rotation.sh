@@ -5,8 +5,8 @@ names_of_tests() {
   ctest --test-dir "$REKINDLE_BUILD" -N "$@" 2>/dev/null | sed -n 's/^ *Test *#[0-9]*: //p'
 }
 
-# left_out_sanitizer SEED prints the sanitizer that this seed leaves out, or nothing if SEED is empty. With cold caches
-# the build for each sanitizer takes a quarter of an hour.
+# left_out_sanitizer SEED prints the sanitizer that a run with this seed leaves out, or nothing if SEED is empty. With
+# cold caches the build for each sanitizer takes a quarter of an hour.
 left_out_sanitizer() { [ -z "$1" ] || if [ $(($1 % 2)) = 0 ]; then echo thread; else echo address; fi; }
 
 # left_out SEED prints the rotated tests that this seed leaves out, one per line. A test that shows a promise is never

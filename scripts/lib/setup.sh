@@ -13,11 +13,13 @@ export REKINDLE_ROOT REKINDLE_CACHE HOME
 # shellcheck source=machine.sh
 . "$REKINDLE_ROOT/scripts/lib/machine.sh"
 
-# This is the Python of the distribution. Another one on the PATH may lack venv or be too new for the wheels.
+# SYSTEM_PYTHON is the Python of the distribution. Another Python on the PATH may lack venv or be too new for the
+# wheels.
 readonly SYSTEM_PYTHON=/usr/bin/python3
 
 install_wheels() {
-  # The downloads are 3 GB. They go to the disk of the cache folder, whose space was checked, and are not kept twice.
+  # The downloaded wheels are 3 GB. They go to the disk of the cache folder, whose space was checked, and are not kept
+  # twice.
   rm -rf "$REKINDLE_VENV" && mkdir -p "$REKINDLE_CACHE/tmp" && "$SYSTEM_PYTHON" -m venv "$REKINDLE_VENV" &&
     TMPDIR="$REKINDLE_CACHE/tmp" "$REKINDLE_VENV/bin/pip" install --require-hashes --only-binary :all: \
       --no-cache-dir --disable-pip-version-check --progress-bar off --retries 3 -r "$REKINDLE_ROOT/requirements.txt" &&
@@ -37,8 +39,8 @@ setup_machine() {
   REKINDLE_VENV=$REKINDLE_CACHE/venv-$lock_hash
   [ -e "$REKINDLE_VENV/.complete" ] || check_disk
   install_packages
-  # The wheels are installed again in two cases: an interrupted install has left no marker, or an upgrade of the
-  # distribution has removed the interpreter.
+  # The wheels are installed again if an interrupted install has left no marker, or if an upgrade of the distribution
+  # has removed the interpreter.
   if [ ! -e "$REKINDLE_VENV/.complete" ] || [ ! -x "$REKINDLE_VENV/bin/python3" ]; then
     step "wheels: LibTorch, Arrow, CUDA compiler (3 GB, once)" 15 \
       "check that the network (or https_proxy and PIP_CERT) reaches the Python package index, then run it again" \

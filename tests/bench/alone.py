@@ -1,4 +1,4 @@
-"""Measures whether a program had the machine to itself, because time limits hold only for those that had."""
+"""Measures whether a program had the machine to itself, because only then does its time limit count."""
 import contextlib
 import ctypes
 import os
@@ -11,12 +11,12 @@ REAP_SECONDS = 5
 
 
 def adopt_orphans():
-    """Makes this process the parent of what a program leaves behind, so that its processor time is counted."""
+    """Makes this process the parent of the processes that a program leaves running, so that their time is counted."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def busy_seconds():
-    """Returns the processor seconds that the machine has given to anybody, or lost to its host."""
+    """Returns the processor seconds that all processes have used, or that the host has kept from this machine."""
     with open("/proc/stat", encoding="utf-8") as file:
         user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
@@ -25,7 +25,7 @@ def busy_seconds():
 def own_seconds():
     """Returns the processor seconds of this process and of all that it started, once these have ended."""
     end = time.monotonic() + REAP_SECONDS
-    # The blocked signal of a child that ends before the wait is kept for the wait.
+    # SIGCHLD is blocked, so that sigtimedwait() gets the signal of a child even if the child ended before the call.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     with contextlib.suppress(ChildProcessError):
         while (left := end - time.monotonic()) > 0:
@@ -36,7 +36,7 @@ def own_seconds():
 
 
 class Watch:
-    """Measures, while the context lasts, the share `others` of the machine's processors that others take."""
+    """Measures, while the context lasts, the share `others` of the processors that other programs use."""
 
     def __enter__(self):
         self.begun, self.busy, self.own = time.monotonic(), busy_seconds(), own_seconds()

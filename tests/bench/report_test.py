@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests that a bench's result has each declared metric, finite, in a full run, a smoke run and a turn alike."""
+"""Tests that a bench's result has each declared metric, finite, without options as with --smoke or --turn."""
 import contextlib
 import io
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests that a bench is found by its name in whichever room it is, and imports from the other rooms."""
+"""Tests that a bench is found by its name in any folder of bench/, and can import modules of all of them."""
 import collections
 import pathlib
 import subprocess

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Tests that each bench has --smoke, which shows in seconds that it still runs and has every metric of a full run.
 
-The values mean nothing. No peer runs, and no traces from beside the checkout are read.
+The values of a smoke run mean nothing. It runs no other system for comparison, and reads no traces from beside the
+checkout.
 """
 import json
 import math
@@ -23,18 +24,18 @@ SECONDS, HANGS = 10, 120
 # Machines differ in speed by the factor `SLOW_MACHINE`. A run that takes up to that many times `SECONDS` passes, but is
 # reported as slow.
 SLOW_MACHINE = 2
-# The limit of time does not count where other processes take more than the share `OTHERS` of the processors.
+# The time limit does not count where other processes take more than the share `OTHERS` of the processors.
 OTHERS = 0.1
 NEED_A_GPU = {"gpu"}
 SKIPPED = 77
-# A machine without a server of the tests may leave out metrics that have `NEEDS_A_SERVER` in their names.
+# A machine that cannot run the tests' S3 server may leave out metrics that have `NEEDS_A_SERVER` in their names.
 NEEDS_A_SERVER = "s3"
-# The metrics that a bench declares are read from its module.
+# This test imports the benches, because their modules declare the metrics.
 sys.path[:0] = _run.folders()
 
 
 def run(bench, folder):
-    """Returns (the completed process, the watch that measured it)."""
+    """Returns (the completed process, the `alone.Watch` that measured it)."""
     with alone.Watch() as watch:
         done = subprocess.run(_run.command(bench, "--smoke", "--report", f"{folder}/report.json"),
                               capture_output=True, text=True, timeout=HANGS, cwd=folder,

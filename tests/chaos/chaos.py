@@ -57,7 +57,7 @@ class Chaos:
         return not outcome.broken
 
     def play_from(self, seed, until):
-        """Plays that seed, and the ones after it as long as there is time for another round like the last."""
+        """Plays the rounds of `seed` and of the seeds after it, while there is time for one more like the last."""
         while True:
             begun = time.monotonic()
             self.play(seed)

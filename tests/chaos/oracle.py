@@ -7,14 +7,18 @@ import re
 
 from timelines import stray_steps
 
-# `DEAF` is the number of seconds after which a silent node counts as dead, plus the time to be heard again.
+# `DEAF` is how many seconds the coordinator takes to count a silent node as dead, plus those until it hears a node
+# again after a silence.
 DEAF = 12.0
-# `COUNTED` is the share of what ran that has to be counted as spent. It is below 1 because two clocks measure them.
+# At least the share `COUNTED` of what the trainers' running time costs has to be counted as spent. It is below 1
+# because two clocks measure the time.
 COUNTED = 0.98
-# `BLURRED` is the number of seconds of each trainer's time that may not be counted, at the ends of its membership.
+# `BLURRED` is how many seconds of each trainer's time the coordinator may leave uncounted, at the begin and the end of
+# the trainer's membership.
 BLURRED = 1.5
 
-# `HOLDS` matches the text of the event checkpoint_saved. The event's own step is where the job was then.
+# `HOLDS` matches the text of the event checkpoint_saved. The event's own step is the one that the job had reached by
+# then.
 HOLDS = re.compile(r"^checkpoint \S+ holds step (\d+)")
 
 # `Found` is what a round left behind. `marks` are the trainers' timelines, and `events` are the coordinator's. `jobs`
@@ -86,7 +90,7 @@ def nothing_behind_durable(found):
 
 
 def nothing_behind_the_living(found):
-    """Checks that no generation began behind a replica, a trainer with a later step that lived and was heard."""
+    """Checks that no generation began below the step of a trainer that lived and that the coordinator could hear."""
     alive_until = {}
     for mark in found.marks:
         alive_until[mark["pid"], mark["trainer"]] = mark["t"]
@@ -122,7 +126,7 @@ def same_result(found):
 
 
 def summary(found):
-    """Says how much there was to judge."""
+    """Returns a line that says how much there was to judge."""
     steps, least = steps_of(found), ran_for(found)
     saved = sum(event["kind"] == "checkpoint_saved" for event in found.events)
     spent = sum(cost.get("spent", 0) for cost in found.costs.values())

@@ -20,7 +20,7 @@ def event(kind, generation, step=0, text="because"):
 
 
 def saved(generation, step):
-    """Returns the event of a checkpoint. The job has made some more steps by then."""
+    """Returns the event that a checkpoint of `step` was saved. Meanwhile the job has made three more steps."""
     return event("checkpoint_saved", generation, step + 3, f"checkpoint {generation}-{step}-n1_0_ab holds step {step}")
 
 
@@ -64,7 +64,8 @@ class OracleTest(unittest.TestCase):
         self.assertEqual(self.broken(marks, silences=[(["n1"], 2, 3)]), "")
         self.assertIn("lived", self.broken(marks, silences=[(["n1"], 3 + 2 * DEAF, 4 + 2 * DEAF)]))
         self.assertIn("lived", self.broken(marks, silences=[(["n2"], 2, 3)]))
-        # The trainer made no mark after that, so it had died.
+        # A trainer without an entry in its timeline after the newer generation began counts as dead, so no promise is
+        # broken.
         self.assertEqual(self.broken(marks[:-1]), "")
 
     def test_a_change_without_a_reason(self):
@@ -76,7 +77,7 @@ class OracleTest(unittest.TestCase):
         marks = [mark(0, 1, 1)]
         self.assertIn("undisturbed with abc", self.broken(marks, digest="def"))
         self.assertIn("FAILED: it is so", self.broken(marks, state="FAILED"))
-        # A slow job does not break a promise.
+        # A job that is only slow does not break a promise.
         self.assertEqual(self.broken(marks, state="RUNNING", digest=""), "")
 
     def test_a_job_that_nobody_submitted(self):

@@ -25,7 +25,7 @@ START = 120
 RESTART = 2.0
 
 # `broken` has a sentence for each broken promise. `slow` is what the job was doing where it had not succeeded in time.
-# `folder` is the folder that is kept, or None.
+# `folder` is the round's folder if it is kept, or None.
 Outcome = collections.namedtuple("Outcome", "seed broken slow counts folder")
 
 
@@ -113,7 +113,7 @@ class Round:
     def play_faults(self, world, user):
         planned = make_schedule(self.seed, KINDS)
         waiting = [*zip(planned, overlapping(planned))]
-        # The entries are (end, fault, begun).
+        # `active` has an entry (end, fault, begin) for each fault at work.
         active = []
         try:
             while waiting or active:
@@ -132,7 +132,7 @@ class Round:
                 self.end(*entry[1:])
 
     def begin(self, world, plan, overlaps):
-        """Returns (fault, when it began), or None where there is nothing to end."""
+        """Begins a planned fault. Returns (fault, when it began), or None where there is nothing to end."""
         kind = KINDS[plan.kind]
         words = " ".join(f"{name}={value}" for name, value in plan.drawn.items())
         if kind.privileged and self.network_reason:

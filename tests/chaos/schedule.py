@@ -4,10 +4,11 @@ import random
 
 NODES = ("n1", "n2", "n3")
 SECONDS = 30.0  # Seconds of faults in a round.
-# `GAP` is the average of seconds between the begins of two faults. Most faults last longer, so they overlap.
+# `GAP` is the average number of seconds from the start of one fault to the start of the next. Most faults last longer,
+# so they overlap.
 GAP = 1.5
 
-# `at` and `seconds` count from the first fault's time. `drawn` is what the kind drew.
+# The fault begins `at` seconds after the first one and lasts for `seconds`. `drawn` is what the kind drew.
 Planned = collections.namedtuple("Planned", "kind at seconds drawn")
 
 
@@ -41,13 +42,13 @@ def make_schedule(seed, kinds, nodes=NODES):
         kind = draw.weighted(every, lambda one: one.weight)
         seconds = kind.longest * (0.2 + 0.8 * draw.random())
         planned.append(Planned(kind.name, round(at, 2), round(seconds, 2), kind.draw(draw, list(nodes))))
-        # Squaring makes many faults follow closely, with some pauses in which one happens alone.
+        # Squaring the random number makes many faults follow closely, with some pauses in which one happens alone.
         at += 3 * GAP * draw.random() ** 2
     return planned
 
 
 def overlapping(planned):
-    """Returns for each fault whether another one was at work at some time of it."""
+    """Returns for each fault whether another one lasts at the same time, at least for a moment."""
     def meet(a, b):
         return a.at <= b.at + b.seconds and b.at <= a.at + a.seconds
     return [any(meet(one, other) for j, other in enumerate(planned) if i != j) for i, one in enumerate(planned)]

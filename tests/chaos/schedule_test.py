@@ -1,4 +1,4 @@
-"""Tests that the schedule is a pure function of the seed, and leaves nothing out."""
+"""Tests that the schedule is a pure function of the seed, and that no kind of fault and no node is left out of all."""
 import json
 import pathlib
 import sys

@@ -6,11 +6,11 @@ import threading
 
 from cluster import ENDED
 
-PAUSE = 0.3  # Seconds between two looks.
+PAUSE = 0.3  # Seconds between two rounds of requests.
 
 
 class User(threading.Thread):
-    """Runs until stop(). Its fields may be read only after that, or where a method takes the lock."""
+    """Runs until stop(). Its fields may be read only after stop(), or where a method takes the lock."""
 
     def __init__(self, cluster, spec):
         super().__init__(daemon=True)
@@ -19,7 +19,7 @@ class User(threading.Thread):
         self.number, self.revision = 1, 0
         # `current` is the newest status of the job that runs.
         self.current = None
-        # `events` are in order.
+        # `events` has the events of the cluster in order.
         self.events = []
         # `jobs` maps the uid of each job to its newest description.
         self.jobs = {}
@@ -34,12 +34,12 @@ class User(threading.Thread):
     def run(self):
         try:
             while not self.stopped.is_set():
-                # What fails while faults are at work is asked for again later.
+                # A request that fails while faults are at work is made again later.
                 with contextlib.suppress(subprocess.TimeoutExpired, json.JSONDecodeError):
                     self.look()
                 self.stopped.wait(PAUSE)
         except Exception as failure:
-            # Whoever stops this thread raises the exception again.
+            # The caller that stops this thread raises the exception again.
             self.failure = failure
             self.stopped.set()
 

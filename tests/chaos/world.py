@@ -14,9 +14,9 @@ from live_processes import kill, processes_naming
 from namespaces import run
 from schedule import NODES
 
-# A lease lasts seconds here, so that what waits for its end does so within a round.
+# A lease lasts only seconds here, so that processes that wait for the end of one go on within a round.
 FLAGS = ["--lease-seconds=4", "--lease-save-seconds=4", "--lease-step-seconds=4"]
-# A price of `SECOND` an hour is 1 a second.
+# A price of `SECOND` per hour is a price of 1 per second.
 SECOND = 3600
 PRICES = {"cheap": SECOND, "dear": 2 * SECOND}
 POOLS = {name: "dear" if name == "n2" else "cheap" for name in NODES}
@@ -29,8 +29,8 @@ AGAIN = 0.5
 class World:
     """Runs the cluster. It is not thread-safe.
 
-    `network` is Namespaces, or None where there can be none. Then there is no small disk either. `say` takes a line for
-    the person who plays."""
+    `network` is a Namespaces, or None where this machine allows none. Then the coordinator's folder is not on a small
+    disk of its own either. say(line) shows a line to the person who started the round."""
 
     def __init__(self, folder, network, say):
         self.folder, self.network, self.say = pathlib.Path(folder), network, say
@@ -90,7 +90,7 @@ class World:
         self.cluster.nodes[name].kill()
 
     def supervise(self):
-        """Starts what has ended and is not held."""
+        """Starts the programs that have ended and are not held."""
         if not self.held["coordinator",] and self.may_start(self.cluster.coordinator):
             self.cluster.spawn_coordinator()
         for name, node in self.cluster.nodes.items():
@@ -129,7 +129,7 @@ class World:
         replace(self.clock_file(whose), f"a test shifts the wall clock by {self.shifts[whose]} s\n")
 
     def spoil_store(self, plan):
-        """Makes operations of the store fail by a plan. The newest of several plans counts."""
+        """Makes operations of the store fail as `plan` says (faulty_main.cc). The newest of several plans counts."""
         self.plans.append(plan)
         replace(self.plan_file, f"{plan}\n")
 
@@ -157,7 +157,7 @@ class World:
             kill([self.cluster.coordinator.pid], signal.SIGHUP)
 
     def leftovers(self):
-        """Returns a description of each thing that should have ended or gone with stop()."""
+        """Returns a description of each process, mount and shared memory that stop() should have removed."""
         left = [f"process {pid}: {' '.join(argv)}" for pid, argv in processes_naming(str(self.folder))]
         mounts = pathlib.Path("/proc/mounts").read_text().splitlines()
         left += [f"mount {line}" for line in mounts if str(self.folder) in line]

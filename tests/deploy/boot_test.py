@@ -118,7 +118,7 @@ class Boot(unittest.TestCase):
             for file, text in SECRET.items():
                 path = self.folder / "node" / file
                 self.assertEqual((path.read_text(), stat.S_IMODE(path.stat().st_mode) & 0o007), (text, 0))
-            # Credentials go to the secret store alone.
+            # The credentials go to the secret store alone, and not to the metadata services.
             for method, url, headers, _ in self.asked:
                 if "169.254" in url or "metadata.google" in url:
                     self.assertFalse({"Authorization", "authorization"} & set(headers), url)
@@ -187,7 +187,7 @@ class Boot(unittest.TestCase):
                               ({"END_UNLESS_HEARD": "-1"}, "END_UNLESS_HEARD")):
             with self.assertRaisesRegex(boot.Wrong, said):
                 boot.boot(environment("aws", **changed), self.folder, self.cloud("aws"))
-        # A token for a vault goes to no other host.
+        # A token for Azure's vault goes to no other host.
         with self.assertRaisesRegex(boot.Wrong, "SECRET"):
             boot.boot(environment("azure", SECRET="https://example.com/secrets/x"), self.folder, self.cloud("azure"))
         self.assertEqual(self.asked, [])
@@ -233,7 +233,7 @@ class UserData(unittest.TestCase):
             self.assertEqual(subprocess.run(["sh", "-n", path]).returncode, 0)
             text = path.read_text()
             self.assertTrue(text.startswith("#!/bin/sh\n"))
-            # AWS has the lowest limit of all clouds.
+            # Of all clouds, AWS has the lowest limit on the size of user data.
             self.assertLess(len(text), 16384)
             written = settings_in(text)
             self.assertEqual(boot.checked(written), (name, "aws"))
@@ -279,7 +279,7 @@ class Scripts(unittest.TestCase):
             self.assertLess(len(json.dumps(document)), 4096)
         for path in (self.folder / "s").rglob("*"):
             self.assertEqual(path.stat().st_mode & 0o077, 0, path)
-        # The script overwrites nothing.
+        # make-secrets overwrites no secrets that exist.
         self.assertNotEqual(self.run_script("make-secrets", self.folder / "s", "a").returncode, 0)
 
     def test_secrets_refuse_what_is_no_name(self):
@@ -322,7 +322,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual((refused.returncode, drop_in.exists()), (1, False))
         self.assertIn("no CUDA plugin", refused.stderr)
         (build / "librekindle_cuda.so").write_text("cuda")
-        # The driver of this machine does not count.
+        # deploy/install with DESTDIR ignores whether this machine has the GPU's driver.
         self.assertEqual((install().returncode, drop_in.exists()), (0, False))
         self.assertEqual((self.folder / "opt/rekindle/bin/librekindle_cuda.so").read_text(), "cuda")
         self.assertIn("as --gpu says", install("--gpu").stdout)

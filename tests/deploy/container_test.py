@@ -22,13 +22,13 @@ def run(*command):
 
 
 def needed(program):
-    """Returns (name, path) of the libraries that a program names itself."""
+    """Returns (name, path) of the libraries that a program itself is linked to, without those that they need."""
     names = set(re.findall(r"NEEDED.*\[(.+)\]", run("readelf", "-d", program)))
     return [(name, path) for name, path in re.findall(r"(\S+) => (/\S+)", run("ldd", program)) if name in names]
 
 
 def package_of(path):
-    """Returns the package of a path, as the path is and as it was before /lib became a link."""
+    """Returns the package that owns a file. Some packages list it under its path from before /lib became a link."""
     real = os.path.realpath(path)
     for one in (real, real.removeprefix("/usr")):
         found = run("dpkg", "-S", one)
@@ -78,7 +78,7 @@ class Dockerfile(unittest.TestCase):
         self.assertIn(str(lib / "libtorch_cuda.so"), copied)
         for part in parts:
             loaded = run("ldd", part)
-            # libcuda.so.1 belongs to the driver.
+            # libcuda.so.1 comes with the driver of the machine, so no image contains it.
             self.assertNotIn("not found", loaded.replace("libcuda.so.1 => not found", ""), part)
             for path in [str(part), *re.findall(r"=> (/\S*site-packages/\S+)", loaded)]:
                 self.assertIn(os.path.normpath(path), copied | {os.path.normpath(one) for one in of_programs},

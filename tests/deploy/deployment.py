@@ -1,4 +1,4 @@
-"""Holds what the tests of deploy/ share: where things are, units as systemd reads them, and each program's flags."""
+"""Holds what the tests of deploy/ share: paths, units as systemd reads them, and each program's flags."""
 import functools
 import os
 import pathlib
@@ -13,7 +13,7 @@ UNITS = DEPLOY / "systemd"
 sys.path.insert(0, str(ROOT / "tests/harness"))
 INSTALLED = "/opt/rekindle/bin"
 
-# The verb `init` has the flags of `agent`.
+# `rekindle-worker init` takes the flags that `rekindle-worker agent --help` lists.
 HELP = {"rekindle-worker": ["agent", "--help"]}
 
 
@@ -34,7 +34,7 @@ def known_flags(name):
 
 
 def unknown_flags(argv):
-    """Returns the flags in the command line of one of our programs that it does not know.
+    """Returns the flags in the command line of one of our programs that the program does not know.
 
     Returns none where the program is not built."""
     known = known_flags(argv[0].rsplit("/", 1)[-1])

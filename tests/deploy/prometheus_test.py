@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Tests alerts and dashboards.
 
-promtool accepts the rules and their tests, each alert has one test that fires and one that does not, dashboards are
-whole, and a program has every metric that either names."""
+promtool accepts the rules and their tests, each alert has one test that fires and one that does not, no panel of a
+dashboard lacks a field or lies over another, and a program has every metric that a rule or a dashboard names."""
 import json
 import re
 import tempfile
@@ -22,7 +22,7 @@ SUFFIXES = ("_bucket", "_sum", "_count")
 
 
 def known_metrics():
-    """Returns the names that the programs' sources have as text."""
+    """Returns the metric names that are string literals in the programs' sources."""
     sources = [path for folder in ("common", "coordinator", "worker", "checkpoint")
                for path in (ROOT / folder).rglob("*.cc")
                if not path.name.endswith("_test.cc")]

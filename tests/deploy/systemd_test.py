@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests the units in deploy/systemd: systemd accepts them, they are tight, and they keep their promises.
+"""Tests the units in deploy/systemd: systemd accepts them, they restrict their services, and they keep their promises.
 
 The promises are about drains, shared memory and restarts."""
 import fnmatch
@@ -46,7 +46,7 @@ class Accepted(unittest.TestCase):
         for name in UNITS.iterdir():
             if name.suffix in (".service", ".slice"):
                 (self.folder / name.name).write_text(name.read_text().replace(deployment.INSTALLED, str(programs)))
-        # `verify` wants each program to exist.
+        # `systemd-analyze verify` requires that each program exists.
         for each in SERVICES:
             (programs / settings(each)["ExecStart"].split()[0].rsplit("/", 1)[-1]).symlink_to("/bin/true")
 
@@ -86,7 +86,7 @@ class Accepted(unittest.TestCase):
         found = {each.name: self.exposure(each.name) for each in SERVICES}
         self.assertLess(found["rekindle-worker.service"], HIGHEST_EXPOSURE)
         self.assertEqual({name for name in found if found[name] != without[name]}, {"rekindle-worker.service"})
-        # The GPU file comes after, not before, the settings that all services have in common.
+        # systemd reads the GPU file after the settings that all services have in common, so the file can override them.
         self.assertIn("potentially has access to hardware devices", self.security("rekindle-worker.service").stdout)
 
 
@@ -145,7 +145,7 @@ class Promises(unittest.TestCase):
 
     def test_checkpoint_service_outlives_the_worker_and_yields_to_it(self):
         worker, checkpoint = unit("worker"), unit("checkpoint")
-        # The order makes systemd stop the checkpoint service later, too.
+        # Because the worker is ordered after the checkpoint service, systemd also stops the worker first.
         self.assertIn("rekindle-checkpoint.service", worker["After"])
         self.assertNotIn("rekindle-checkpoint.service", worker.get("Requires", ""))
         self.assertNotIn("rekindle-worker",
@@ -169,7 +169,8 @@ class Promises(unittest.TestCase):
         self.assertEqual((gpu["PrivateDevices"], gpu.get("DevicePolicy")), ("no", None))
         devices = re.findall(r"^DeviceAllow=(\S+) rwm$", GPU.read_text(), re.MULTILINE)
         self.assertEqual(len(devices), len(re.findall("^DeviceAllow=", GPU.read_text(), re.MULTILINE)))
-        # The first two lines are major numbers of drivers 535 and 580. The last line has some that must stay closed.
+        # The first two lines name the character devices of the drivers 535 and 580, and how many of them the GPU file
+        # allows. The last line names devices that must stay closed.
         for there, allowed in (("nvidia-frontend nvidia-uvm nvidia-caps nvidia-nvswitch", 3),
                                ("nvidia nvidiactl nvidia-uvm nvidia-caps nvidia-modeset nvidia-nvlink", 4),
                                ("mem tty drm fb input rtc vfio", 0)):

@@ -66,7 +66,7 @@ class UnitsRun(unittest.TestCase):
                        capture_output=True)
         self.endpoint = f"localhost:{free_port()}"
         memory = tempfile.TemporaryDirectory(dir="/dev/shm", prefix="rekindle-units-", ignore_cleanup_errors=True)
-        # The memory is removed after the services have ended, because cleanups run in reverse order.
+        # The shared memory is removed after the services have ended, because cleanups run in reverse order.
         self.addCleanup(memory.cleanup)
         self.memory = pathlib.Path(memory.name)
         self.machines = {}
@@ -77,7 +77,7 @@ class UnitsRun(unittest.TestCase):
         for child in children:
             child.kill()
             child.wait()
-        # systemd also kills what is left of a unit.
+        # Like systemd, the test also kills what is left of a unit.
         kill(self.left())
 
     def left(self):
@@ -120,7 +120,7 @@ class UnitsRun(unittest.TestCase):
         self.machine("coordinator", "coordinator").start(
             "coordinator", LISTEN=f"0.0.0.0:{port}",
             COORDINATOR_FLAGS=f"--metrics 127.0.0.1:0 --default-store file://{self.folder}/store")
-        # The ports are fixed, so a random network keeps this test apart from others.
+        # The ports of the units are fixed, so a random loopback network keeps this test apart from others.
         net = f"127.{random.randint(1, 254)}.{random.randint(1, 254)}"
         for i, name in enumerate(NODES):
             machine = self.machine(name, "node")

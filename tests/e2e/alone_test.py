@@ -20,12 +20,13 @@ HOOK = textwrap.dedent('''\
     states = {n: "ended" if n in ended else "running" for n in names}
     print(json.dumps({"machines": [{"id": n, "node": n, "state": state} for n, state in states.items()]}))
     ''')
-# A price of `SECOND` an hour is 1 a second.
+# A price of `SECOND` per hour is a price of 1 per second.
 SECOND = 3600
 ALONE = 4
-# `ENDS` is the longest time that a machine takes to end once its own time is over (common/agreed/agreed_limits.h).
+# A machine that may not run on without a coordinator takes at most `ENDS` seconds to end
+# (common/agreed/agreed_limits.h).
 ENDS = 60
-# A budget may be crossed by its rate times `PLANNING_PERIOD`.
+# A job may exceed its budget by what it costs in `PLANNING_PERIOD` seconds.
 PLANNING_PERIOD = 60
 LONGEST = 60
 EXIT_ALONE = 4
@@ -73,11 +74,12 @@ class AloneTest(ClusterTest):
         return {m["generation"] for m in self.running.marks() if m["event"] == "standing"}
 
     def await_end_of_machine(self, name, seconds):
-        """Waits until the agent, and init with it, end with the right code. The provider knows from then on."""
+        """Waits until the agent, and init with it, end with the right code. From then on the provider reports the
+        machine as ended."""
         code = self.running.nodes[name].worker.wait(timeout=seconds)
         self.assertEqual(code, EXIT_ALONE)
         self.assertEqual(self.running.nodes[name].pids("trainer"), [])
-        # The checkpoint service ends with the machine.
+        # The checkpoint service would end with its machine, so the test ends it in the machine's place.
         self.running.nodes[name].kill(wipe=False)
         with self.ended.open("a") as ended:
             print(name, file=ended)
@@ -95,7 +97,7 @@ class AloneTest(ClusterTest):
         stopped_at = steps_done(self.running)
         self.assertGreater(stopped_at, done)
 
-        # Nothing that was done is lost.
+        # After the coordinator and the machines are back, the job goes on without redoing a step.
         self.running.start_coordinator()
         self.ended.write_text("")
         for name in NAMES:
@@ -128,7 +130,7 @@ class AloneTest(ClusterTest):
         self.assertEqual(self.standing(), set())
 
     def test_those_that_are_cut_off_spend_what_was_granted(self):
-        # The budget is enough for 80 s of both machines.
+        # A budget of 160 pays for 80 s of both machines.
         budget = 160
         self.start(budget=budget)
         before = self.cost()
@@ -143,7 +145,7 @@ class AloneTest(ClusterTest):
         self.assertLess(before["spent"] + ran, budget)
         wait_until(lambda: self.cost().get("rate", 0) == 0, LONGEST, "the provider's word to be heard", poll=0.5)
         after = self.cost()
-        # The two looks at the cost may each be late by a second at most.
+        # Each of the two readings of the cost may be at most a second old.
         self.assertGreaterEqual(after["spent"], before["spent"] + ran - len(NAMES))
         self.assertLess(after["spent"], budget + PLANNING_PERIOD * len(NAMES))
         self.assertEqual(self.running.status("job")["state"], "PENDING")
@@ -151,7 +153,7 @@ class AloneTest(ClusterTest):
     def test_one_that_never_heard_of_anybody_ends(self):
         cluster = self.guarded(Cluster(pathlib.Path(self.folder) / "nobody", nodes=("m1", "m2"), worker_flags={
             "m1": ["--end-unless-heard", "2"], "m2": []}))
-        # Nobody listens on this port.
+        # Nobody listens on port 9, so no machine hears of a coordinator.
         cluster.endpoint = "127.0.0.1:9"
         for node in cluster.nodes.values():
             node.start()

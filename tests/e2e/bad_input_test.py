@@ -21,7 +21,7 @@ class BadInputTest(ClusterTest):
                               capture_output=True, text=True, timeout=60)
 
     def refused(self, change, *expected):
-        """Checks that validate and submit both refuse a changed job in the expected words, and that none appears."""
+        """Checks that validate and submit both refuse a changed job in the expected words, and that no job appears."""
         spec = copy.deepcopy(small_job("bad", self.text))
         change(spec)
         path = pathlib.Path(self.folder) / "bad.yaml"
@@ -101,7 +101,7 @@ class BadInputTest(ClusterTest):
         spec["spec"]["checkpoint"].update(store=f"file://{store}", every_steps=10)
         self.running.submit(spec)
         wait_until(lambda: self.running.status("storeless")["checkpoint_step"] > 0, 60, "a checkpoint", poll=0.05)
-        # A file lies where the job's folder was, so no process can write a checkpoint any more.
+        # A file is put where the job's folder was, so no process can write a checkpoint any more.
         uid = self.running.cli("get", "storeless")["uid"]
         (store / "aside").write_text("in the way")
         exchange(store / uid, store / "aside")
@@ -139,7 +139,7 @@ class BadInputTest(ClusterTest):
         cluster = self.cluster(nodes=("n1", "n2"), name="tight", coordinator_flags=["--metrics", f"127.0.0.1:{port}"],
                                checkpoint_flags=["--memory-limit", "1MiB"])
         spec = small_job("tight", self.text, steps=40)
-        # Each of the two nodes has 2.5 MiB of state.
+        # With this width each of the two nodes has 2.5 MiB of state.
         spec["spec"]["model"]["width"] = 128
         self.assert_trains_on_without_checkpoints(cluster, port, spec, "memory")
 

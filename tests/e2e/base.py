@@ -1,4 +1,4 @@
-"""Holds what the end-to-end tests share: a small job, a cluster in a temporary folder, the undisturbed digest."""
+"""Holds what the end-to-end tests share: a small job, a cluster in a temporary folder, digests without faults."""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ from live_processes import end_all, kill, processes, processes_naming  # noqa: E
 from timelines import stray_steps  # noqa: E402,F401
 from waiting import wait_until  # noqa: E402,F401
 
-# DIGESTS maps a spec to the digest of its undisturbed run in this process.
+# DIGESTS maps a spec to the digest of its undisturbed run, once this test program has made that run.
 DIGESTS = {}
 
 
@@ -53,9 +53,10 @@ class ClusterTest(unittest.TestCase):
         return status
 
     def undisturbed_digest(self, spec):
-        """Returns the digest of the same spec on one worker, in a cluster of its own.
+        """Returns the digest of `spec` when one worker trains it without faults, in a cluster of its own.
 
-        The key leaves out paths, which differ from test to test. The text is the same."""
+        The key in DIGESTS leaves out paths, which differ from test to test. The text of the data is always the
+        same."""
         key = json.dumps({name: part for name, part in spec["spec"].items()
                           if name not in ("data", "checkpoint", "workers")})
         if key not in DIGESTS:
@@ -71,7 +72,7 @@ class ClusterTest(unittest.TestCase):
 
 
 class TakenOverTest(ClusterTest):
-    """Tests that a coordinator with older records takes over what lives.
+    """Tests that a coordinator with older records takes over the live trainers.
 
     `running` is the cluster, and `pids` are its trainers."""
 

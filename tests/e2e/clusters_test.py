@@ -41,7 +41,7 @@ class ClustersTest(ClusterTest):
         self.assert_nothing_redone()
 
     def test_another_clusters_coordinator_stops_nobody(self):
-        """Tests a coordinator that has a job of its own cluster with the same name."""
+        """Tests that nobody obeys the coordinator of another cluster, which has a job of the same name."""
         self.start()
         self.running.swap_coordinator(aside="kept")
         self.running.submit(small_job("job", self.text, steps=20))

@@ -32,7 +32,8 @@ class CommandTest(ClusterTest):
         asked = self.rekindle("help", "checkpoint", "export")
         self.assertEqual(asked.returncode, 0)
         self.assertEqual(asked.stdout, self.rekindle("checkpoint", "export", "--help").stdout)
-        # A script that lost its verb must not read help as an answer.
+        # The usage of a call without a verb goes to stderr, because a script that lost its verb must not read help as
+        # an answer.
         for args in ([], ["checkpoint"]):
             alone = self.rekindle(*args)
             self.assertEqual((alone.returncode, alone.stdout), (2, ""))
@@ -95,7 +96,7 @@ class CommandTest(ClusterTest):
                                   timeout=60)
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertTrue(done.returncode == 0 or "is the current folder still there?" in done.stderr, done.stderr)
-        # A relative path means nothing in a folder that was removed.
+        # In a removed folder the command ends with an error, because a relative path means nothing there.
         self.assertEqual(done.returncode, 1, done.stderr)
 
     def test_versions_name_commit_and_protocol(self):
@@ -123,7 +124,7 @@ class CommandTest(ClusterTest):
         def names(*args):
             listed = [job["name"] for job in running.cli("jobs", *args)["jobs"]]
             lines = self.rekindle("jobs", *args, "--endpoint", running.endpoint, "-o", "wide").stdout.splitlines()
-            # Tables and JSON choose the same jobs.
+            # The table and the JSON output list the same jobs.
             self.assertEqual([line.split()[0] for line in lines[1:]], listed)
             return listed
         self.assertEqual(names(), ["alpha", "beta", "gamma"])
@@ -156,7 +157,7 @@ class CommandTest(ClusterTest):
 
 
 class ShellTest(ClusterTest):
-    """Tests what each shell on this machine makes of its script."""
+    """Tests each shell's completion script in that shell, where this machine has it."""
 
     def setUp(self):
         super().setUp()
@@ -178,9 +179,10 @@ class ShellTest(ClusterTest):
                               timeout=60).stdout
 
     def bash(self, *words, before=""):
-        """Returns what readline would offer for the last of the words. It completes only what follows `before`."""
+        """Returns what readline would offer for the last word, of which it completes only what follows `before`."""
         line = " ".join(words)
-        # Readline also breaks words at `=` and `:`, and hands each to the function as a word of its own.
+        # Readline also breaks words at `=` and `:`, and hands each of these to the completion function as a word of its
+        # own.
         broken = [part for word in words for part in (re.findall(r"[=:]|[^=:]+", word) or [""])]
         quoted = " ".join(f"'{word}'" for word in broken)
         current = words[-1][len(before):]
@@ -195,7 +197,7 @@ class ShellTest(ClusterTest):
         self.assertEqual(self.bash("rekindle", "get", ""), ["night-run"])
         self.assertEqual(self.bash("rekindle", "jobs", "--output=j", before="--output="), ["json"])
         self.assertEqual(self.bash("rekindle", "--endpoint", self.running.endpoint, "watch", "ni"), ["night-run"])
-        # Readline completes files itself.
+        # The completion script offers no file names, because readline completes them itself.
         self.assertEqual(self.bash("rekindle", "submit", ""), [])
         self.assertEqual(self.shell("bash", "--norc", "-c", self.script("bash") + "complete -p rekindle"),
                          "complete -F _rekindle rekindle\n")
@@ -262,7 +264,7 @@ class ContextTest(ClusterTest):
         self.assertEqual(path.stat().st_mode & 0o777, 0o600)
         self.rekindle("context", "use", "one")
         self.assertIn("of-one", self.rekindle("jobs"))
-        # A flag comes before a variable, and a variable before the context.
+        # A flag overrides a variable, and a variable overrides the current context.
         self.assertIn("of-other", self.rekindle("jobs", env={"REKINDLE_ENDPOINT": other.endpoint}))
         self.assertIn("of-other", self.rekindle("jobs", env={"REKINDLE_CONTEXT": "other"}))
         self.assertIn("of-one", self.rekindle("jobs", "--context", "one", env={"REKINDLE_ENDPOINT": other.endpoint}))
@@ -274,7 +276,7 @@ class ContextTest(ClusterTest):
         self.assertIn("there are: one, other; did you mean other?", self.rekindle("jobs", "--context", "othr", code=1))
         self.rekindle("context", "rm", "one")
         self.assertIn("there are: other", self.rekindle("jobs", "--context", "one", code=1))
-        # No context is used any more.
+        # After the current context is removed, no context is used and the default endpoint holds.
         self.assertIn("127.0.0.1:7070", self.rekindle("help"))
 
     def test_set_keeps_what_is_not_given(self):

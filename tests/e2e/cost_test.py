@@ -9,7 +9,7 @@ from base import ClusterTest, small_job, steps_done, wait_until
 from hook import Hook
 from programs import program
 
-# A price of `SECOND` an hour is 1 a second.
+# A price of `SECOND` per hour is a price of 1 per second.
 SECOND = 3600
 
 
@@ -20,7 +20,7 @@ def fleet(cheap, dear):
 
 
 def carbon_trace(intensity):
-    """Returns a trace of the hours around now."""
+    """Returns a trace of the grid's carbon intensity in the hours around now."""
     now = int(time.time()) // 3600 * 3600
     hours = (time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now + 3600 * hour)) for hour in range(-1, 4))
     return "datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh\n" + "".join(f"{at},{intensity},0\n" for at in hours)
@@ -101,7 +101,7 @@ class CostTest(ClusterTest):
         saved = {line["by"]: line for line in cluster.cli("savings", "job")["savings"]}
         self.assertGreater(saved["spot"]["amount"], 0)
         self.assertIn("on demand they cost", saved["spot"]["how"])
-        # Ranks of unequal speed may have saved seconds already.
+        # If the ranks differ in speed, the lever `ranges` may have saved seconds already, so the amount may exceed 0.
         self.assertGreaterEqual(saved["levers"]["amount"], 0)
         self.assertIn("levers", saved)
 
@@ -171,7 +171,7 @@ class CostTest(ClusterTest):
             cluster.start_coordinator()
             with self.assertRaisesRegex(RuntimeError, "the budget of job job has no room"):
                 cluster.cli("resume", "job")
-            # The job holds nothing, so it costs nothing.
+            # A stopped job holds no node, so it costs nothing.
             self.assertAlmostEqual(self.cost(cluster)["spent"], spent, delta=0.01)
             cluster.cli("resume", "job", "--budget", "5000")
             step = status["step"]

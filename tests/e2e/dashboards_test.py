@@ -17,7 +17,7 @@ from programs import REPO
 import prometheus
 
 SKIPPED = 77
-# A price of `SECOND` an hour is 1 a second.
+# A price of `SECOND` per hour is a price of 1 per second.
 SECOND = 3600
 # Grafana derives its windows from the scrape interval, which is 1 s here.
 WINDOW = "5s"
@@ -25,7 +25,7 @@ DASHBOARDS = sorted((REPO / "deploy/grafana").glob("*.json"))
 
 
 def carbon_trace(intensity):
-    """Returns a trace of the hours around now."""
+    """Returns a trace of the grid's carbon intensity in the hours around now."""
     now = int(time.time()) // 3600 * 3600
     hours = (time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now + 3600 * hour)) for hour in range(-1, 4))
     return "datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh\n" + "".join(f"{at},{intensity},0\n" for at in hours)
@@ -71,7 +71,7 @@ class DashboardsTest(ClusterTest):
                    for name in ("worker", "checkpoint"))]
         new = self.targets.with_suffix(".new")
         new.write_text(json.dumps(found))
-        # The file appears whole, because Prometheus reads it whenever it changes.
+        # The file of scrape targets is replaced as a whole, because Prometheus reads it whenever it changes.
         new.rename(self.targets)
         return {(each["labels"]["job"], *each["targets"]) for each in found}
 

@@ -9,7 +9,7 @@ import ballast
 
 # `HELD` is the number of bytes that each trainer holds in small pages beside its own memory.
 HELD = 10**9
-# Each return of a trainer takes some hundreds of steps.
+# `STEPS` are enough for all kills, because the job makes some hundreds of steps while a killed trainer comes back.
 STEPS = 1200
 KILLS = 2
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-// These values must match the job file of the test. Its text is small and is read as one file.
+// The constants must match the job file of loss_parity_test.py, whose text is small and is read as one file.
 constexpr uint64_t kSeed = 3;
 constexpr int kGlobalBatch = 8, kMicroBatch = 2;
 const rekindle::models::ModelSpec kModel = {.kind = "gpt", .layers = 2, .heads = 2, .width = 64, .context = 64};

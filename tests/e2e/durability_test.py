@@ -108,13 +108,14 @@ class DurabilityTest(ClusterTest):
         whole = max(c["bytes"] for c in self.running.cli("checkpoint", "ls", "job")["checkpoints"])
 
         def fill():
-            """Leaves room for half of a checkpoint. It is called again, because collected checkpoints give room."""
+            """Leaves room for half of a checkpoint. The test repeats it, because the service frees space."""
             with open(disk / "filler", "ab") as filler:
                 filler.write(b"x" * max(0, free(disk) - KEPT_SHARE * total(disk) // 100 - int(whole) // 2))
         known = len(self.failures())
         wait_until(lambda: fill() or any(KEPT in text for text in self.failures()[known:]), PATIENCE,
                    "a save that is refused", poll=0.2)
-        # Saves that began before the first refusal have ended by then.
+        # Saves that began before the service refused the first one may still write. They have ended when two more have
+        # failed.
         self.await_failures(2)
         left, there = free(disk), shards()
         self.await_failures(3)
@@ -138,7 +139,7 @@ class DurabilityTest(ClusterTest):
         wait_until(lambda: self.running.status("job")["state"] == "FINISHING", PATIENCE, "all steps", poll=0.05)
         self.assertIn(KEPT, wait_until(lambda: self.running.status("job")["reason"], PATIENCE, "why", poll=0.05))
         (disk / "filler").unlink()
-        # The resume saves at once, rather than at the end of the pause.
+        # `rekindle resume` makes a waiting save begin at once, rather than at the end of the pause between tries.
         self.running.cli("resume", "job")
         self.assertEqual(self.await_end(self.running, "job")["checkpoint_step"], 100)
 

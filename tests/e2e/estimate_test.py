@@ -58,7 +58,7 @@ class EstimateTest(ClusterTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("made-up spot capacity, as no --trace tells it: seeds 1 to 8", done.stdout)
         self.assertRegex(done.stdout, r"planner +\d+\.\d\d \(\d+\.\d\d to \d+\.\d\d\) ")
-        # The cost is that of 3 nodes for 20 h and the start, at a price of 3.
+        # The cost is that of 3 nodes at 3 an hour, for 20 h of steps and for the time until the first step.
         self.assertRegex(done.stdout, r"on_demand +180\.45 ")
         self.assertIn("nothing was submitted: there is no terminal to ask on; --yes submits", done.stderr)
         self.assertEqual(self.jobs(), [])

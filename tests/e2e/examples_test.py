@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
 from programs import REPO, program  # noqa: E402
 
-# `PYTHON` must have pyarrow.
+# The Python `PYTHON` must have pyarrow, which make_data.py needs.
 PYTHON = os.environ.get("REKINDLE_PYTHON", sys.executable)
 
 # Each example is made small by replacements of patterns in its file.

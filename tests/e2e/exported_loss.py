@@ -1,4 +1,4 @@
-"""Prints the mean validation loss of an exported set and its logits as of trainer_logits.cc as JSON, by PyTorch alone.
+"""Prints as JSON an exported set's mean validation loss and the logits that trainer_logits.cc prints, by PyTorch alone.
 
 The JSON also has the types that were read.
 

@@ -1,4 +1,4 @@
-"""Tests the end of jobs whose store breaks before it, with real trainers, services and stores.
+"""Tests the end of jobs whose stores have broken before, with real trainers, services and stores.
 
 A job is over when its final checkpoint is in its store. Until then the state waits in memory, on one node."""
 import pathlib
@@ -32,7 +32,7 @@ class FinishingTest(ClusterTest):
         self.assert_finishing()
 
     def break_store(self):
-        """Puts a file where the folder was, so that nothing can be read or written."""
+        """Puts a file where the store's folder was, so that nothing can be read or written."""
         self.away.write_text("no folder")
         exchange(self.store, self.away)
 
@@ -90,7 +90,7 @@ class FinishingTest(ClusterTest):
         self.running.start_coordinator()
         self.assertEqual(self.running.status("job")["state"], "FINISHING")
         self.heal_store()
-        # The resume saves at once, rather than at the end of the pause.
+        # `rekindle resume` makes the final save begin at once, rather than at the end of the pause between tries.
         self.running.cli("resume", "job")
         self.assert_saved("job")
 

@@ -1,6 +1,7 @@
 """Tests a job whose first epoch runs without GPUs and that then moves to nodes with GPUs, without losing a step.
 
-A tool stands in for the driver's and claims GPUs. Trainers find none that works, say so, and compute on the CPU."""
+A script stands in for the driver's tool and reports GPUs. Trainers find none that works, say so, and compute on the
+CPU."""
 import os
 import pathlib
 import unittest

@@ -1,7 +1,7 @@
 """Tests the planner with real processes: two clouds on this machine, with prices of their own.
 
-The job moves to the one that becomes cheaper, and back when that takes its machines away. `rekindle events` tells the
-story."""
+The job moves to the cloud that becomes cheaper, and back when that cloud takes its machines away. `rekindle events`
+tells the story."""
 import pathlib
 import signal
 import unittest
@@ -19,7 +19,7 @@ class FleetTest(ClusterTest):
         self.addCleanup(cluster.stop)
         cluster.start()
         spec = small_job("job", self.text, steps=STEPS, workers=2, global_batch=48)
-        # A start is short here, so a move soon pays.
+        # Starting the job takes little time here, so a move to a cheaper pool soon pays.
         spec["spec"]["estimate"] = {"step_seconds": 0.5, "start_seconds": 2}
         spec["spec"]["goals"] = goals
         cluster.submit(spec)

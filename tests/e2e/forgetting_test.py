@@ -1,4 +1,4 @@
-"""Tests `rekindle rm` and the limits of what is kept, with a real coordinator.
+"""Tests `rekindle rm` and the limit on the number of ended jobs that are kept, with a real coordinator.
 
 The jobs never ran, so no node is needed."""
 import json
@@ -36,7 +36,7 @@ class ForgettingTest(ClusterTest):
         self.assertEqual(again.returncode, 1)
         self.assertIn("no job 'one'", again.stderr)
 
-        # The name of the forgotten job is free.
+        # The name of the forgotten job is free for another job.
         uid = self.ended("one")
         answer = json.loads(self.rekindle("rm", uid, "-o", "json").stdout)
         self.assertEqual(answer["job"]["uid"], uid)

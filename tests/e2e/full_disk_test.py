@@ -15,7 +15,8 @@ class FullDiskTest(ClusterTest):
         super().setUp()
         self.data = pathlib.Path(self.folder) / "cluster" / "coordinator"
         self.data.mkdir(parents=True)
-        # The coordinator takes the reserve again where twice as much is free.
+        # The file system is so large because the coordinator takes its reserve of disk space again only where twice as
+        # much is free.
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160m", "tmpfs", str(self.data)]).returncode != 0:
             self.skipTest("cannot mount a tmpfs: not root")
         self.addCleanup(subprocess.run, ["umount", "-l", str(self.data)], check=True)
@@ -57,7 +58,8 @@ class FullDiskTest(ClusterTest):
         self.assertEqual(metric(self.metrics, "rekindle_state_store_commit_failures_total"), 0)
         self.assertEqual(self.happened(), ["disk_reserve_used"])
 
-        # A restart finds all changes that were answered, and no room for another reserve.
+        # After a restart on a full disk the coordinator has all changes that were answered, and no room for another
+        # reserve.
         self.running.cli("pause", "a")
         self.fill("second")
         self.running.kill_coordinator()

@@ -12,7 +12,7 @@ class HeteroTest(ClusterTest):
     def share_of(self, cluster, node, cuts=None):
         """Returns the node's micro-batches of a step, or all of them for a node that is not a member.
 
-        `cuts` gets what was reported of the newest cut."""
+        `cuts` gets what the status says of the newest division of the micro-batches."""
         status = cluster.status("job")
         if cuts is not None:
             cuts.update(lever["text"] for lever in status["levers"] if lever["lever"] == "ranges")
@@ -28,18 +28,19 @@ class HeteroTest(ClusterTest):
         inject.await_steps(12)
         with throttled(cluster.nodes["n2"], 0.2):
             generation = cluster.status("job")["generation"]
-            # Events report the first cut within a minute, and the last.
+            # If the micro-batches are divided anew several times within a minute, events report only the first and the
+            # newest time, so the test reads all of them from the status.
             cuts = set()
             wait_until(lambda: self.share_of(cluster, "n2", cuts) <= 3, 60, "n2 to get less", poll=0.1)
             self.assertIn("n2/0 takes", "\n".join(cuts))
             self.assertTrue(self.events(cluster, "ranges", ""))
             self.assertEqual(cluster.status("job")["generation"], generation)
-            # It may be named only a minute after another straggler.
+            # A straggler may be named only a minute after another one was named.
             wait_until(lambda: self.events(cluster, "straggler", "n2/0 is a straggler (compute)"), 120,
                        "the straggler to be named", poll=0.2)
             row = inject.trainer_killed("n1")
             self.assertEqual(row["steps_redone"], 0)
-            # The new membership has not forgotten how slow the rank is.
+            # After a change of membership the coordinator still knows how slow the rank is.
             self.assertLessEqual(self.share_of(cluster, "n2"), 4)
         status = self.await_end(cluster, "job")
         self.assert_undisturbed(status, spec)

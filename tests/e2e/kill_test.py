@@ -22,7 +22,7 @@ from programs import program  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 PATIENCE = 120
-# So few checkpoints are kept that each save collects, too.
+# The service keeps only `KEEP` checkpoints, so that each save also collects an old one.
 KEEP = 2
 STRIDE = 1 if os.environ.get("REKINDLE_KILL_ALL") else 4
 VICTIMS = (("service",), ("trainer",), ("trainer", "service"))
@@ -47,7 +47,7 @@ class Node:
         self.trainer.__exit__()
 
     def revive(self):
-        """Starts what is dead."""
+        """Starts the processes that are dead."""
         self.revive_service()
         if self.trainer is None or self.trainer.process.poll() is not None:
             if self.trainer:
@@ -91,7 +91,8 @@ class Node:
         def settled():
             if self.service.poll() is not None and self.trainer.process.poll() is None:
                 on_death()
-                # The trainer may be dying, too.
+                # Only the service is started here. If the trainer was killed as well, its process may not have ended
+                # yet.
                 self.revive_service()
             return self.trainer.answered()
         wait_until(settled, PATIENCE, "an answer of the trainer")
@@ -126,7 +127,7 @@ class Schedule:
         return newest["step"]
 
     def trial(self, node, step, victims):
-        """Saves while the kill is armed, and checks what is left."""
+        """Makes a save during which the victims are killed, and checks what is left in the store."""
         node.save(step, victims, self.disarm)
         self.disarm()
         self.assert_whole(node, *{node.durable, step})
@@ -184,12 +185,13 @@ class KillOnS3Test(Schedule, unittest.TestCase):
             killed.append(True)
             node.kill(*victims)
             return "service" not in victims
-        # A dead service can be neither asked nor answered.
+        # If `act` has killed the service, it returns False, so that the proxy neither sends the request on nor answers
+        # it.
         self.proxy.spoil("call", skip=operation, **{when: act})
         return lambda: bool(killed)
 
     def disarm(self):
-        """Nobody is killed after this: a kill that is under way is over."""
+        """Stops the killing. When it returns, no kill is under way any more."""
         self.proxy.heal()
         self.proxy.await_calls()
 

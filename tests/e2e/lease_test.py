@@ -1,6 +1,6 @@
 """Tests which ranks may step, with real processes and networks that are cut. Leases last seconds here.
 
-No rank of an older generation steps once a newer one does, and nothing happens where nothing has to."""
+No rank of an older generation steps once a newer one does. A silence that is shorter than a lease changes nothing."""
 import contextlib
 import pathlib
 import signal
@@ -13,9 +13,10 @@ from relay import Relay
 
 LEASE = 3
 FLAGS = [f"--lease-seconds={LEASE}", f"--lease-save-seconds={LEASE}", f"--lease-step-seconds={LEASE}"]
-# A lease and a save together take fewer steps than `TO_THE_END`.
+# `TO_THE_END` steps last longer than a lease and a save together.
 TO_THE_END = 700
-# `LONGEST` bounds the time until the job goes on elsewhere: lease, save, step, and the silence before.
+# A job goes on elsewhere within `LONGEST` seconds. First its members must be silent for a while. Then their lease ends,
+# and the time for a step and for a save passes.
 LONGEST = 60
 
 
@@ -69,7 +70,7 @@ class LeaseTest(ClusterTest):
         for name in ("n1", "n2"):
             self.relays[name].cut()
         self.await_next_generation()
-        # The cut is still in place.
+        # While they were still cut off, the members did not go on stepping beside the newer generation.
         self.assert_nothing_strayed()
         self.assertTrue(self.standing())
         for name in ("n1", "n2"):
@@ -103,7 +104,7 @@ class LeaseTest(ClusterTest):
     def test_a_coordinator_that_cannot_write_still_answers(self):
         self.start()
         with contextlib.closing(sqlite3.connect(self.running.dir / "coordinator" / "state.db", timeout=60)) as database:
-            # Nobody else can write until this transaction ends.
+            # The coordinator cannot write to its database until this transaction ends.
             database.execute("BEGIN IMMEDIATE")
             since = time.monotonic()
             wait_until(lambda: time.monotonic() > since + 3 * LEASE, 4 * LEASE, "three leases to pass", poll=0.05)
@@ -138,7 +139,7 @@ class LeaseTest(ClusterTest):
             frozen += self.running.nodes[name].pids("agent") + self.running.nodes[name].pids("init")
         self.await_next_generation()
         kill(frozen, signal.SIGCONT)
-        # One of the members is back.
+        # One of the members that were frozen is back in the job.
         self.inject.await_members(2)
         self.assert_nothing_strayed()
 
@@ -150,7 +151,7 @@ class LeaseTest(ClusterTest):
         self.running.endpoint_for["n1"] = self.running.endpoint
         self.running.nodes["n1-again"] = other.start()
         since = steps_done(self.running)
-        # The rank steps until its lease ends.
+        # The rank that is cut off goes on stepping until its lease ends.
         self.inject.await_steps(5)
         self.assertGreater(steps_done(self.running), since)
         self.assertEqual(self.generation_now(), self.generation)

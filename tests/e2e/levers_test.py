@@ -1,4 +1,4 @@
-"""Tests the levers of a step, from the job file to the status: real processes, on one worker and on two."""
+"""Tests the cost levers smoke test, plateau and early stop with real processes, on one worker and on two."""
 import unittest
 
 from base import ClusterTest, small_job
@@ -9,7 +9,7 @@ class LeversTest(ClusterTest):
         job = small_job(name, self.text, steps=4000, workers=workers, evaluate_every=5, smoke_test=True)
         job["spec"]["optimizer"] = {"kind": "lion", "learning_rate": 1e-3}
         job["spec"]["schedule"] = {"kind": "plateau", "warmup_steps": 2, "patience": 0, "min_delta": 0.05}
-        # The default patience is 3.
+        # The job stops early at the default patience of 3 evaluations.
         job["spec"]["early_stop"] = {"min_delta": 0.05}
         return job
 
@@ -25,7 +25,7 @@ class LeversTest(ClusterTest):
         self.assertLess(status["step"], 4000)
         self.assertIn(f"stopped early at step {status['step']} of 4000: 3 evaluations in a row", status["reason"])
         levers = {lever["lever"]: lever for lever in status["levers"]}
-        # Two workers on a busy machine may differ in speed.
+        # The status may list the lever `ranges` or not, because two workers on a busy machine may differ in speed.
         levers.pop("ranges", None)
         self.assertEqual(sorted(levers), ["early_stop", "plateau", "smoke_test"])
         self.assertEqual(levers["early_stop"]["steps_saved"], 4000 - status["step"])

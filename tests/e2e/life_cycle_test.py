@@ -82,7 +82,7 @@ class LifeCycleTest(ClusterTest):
     def assert_same_logits(self, ours, trainers):
         """Checks that logits agree, except for a constant and what FP32 rounds.
 
-        The trainer's program computes them from a sum of up to a context's losses."""
+        The program trainer_logits gets only sums of losses over up to a whole context, which are rounded."""
         self.assertEqual([len(row) for row in trainers], [256] * 3)
         for row, other in zip(ours, trainers, strict=True):
             level = statistics.mean(row) - statistics.mean(other)
@@ -90,7 +90,7 @@ class LifeCycleTest(ClusterTest):
             self.assertGreater(max(row) - min(row), 1)
 
     def import_of(self, cluster, spec, status, folder):
-        """Checks jobs that start from the set: equal bits on one and on two workers, and a loss that goes on."""
+        """Checks jobs that start from an export: equal bits on one and two workers, and a low first loss."""
         digests = []
         for workers in (1, 2):
             spec["name"] = f"tuned{workers}"

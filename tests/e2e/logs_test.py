@@ -95,7 +95,7 @@ class LogsTest(ClusterTest):
             self.inject.await_steps(10)
             self.restart_coordinator(followed_by=followers)
             self.inject.await_steps(10)
-        # The agent, the trainers and the coordinator are killed at once.
+        # The agent, the trainers and the coordinator are killed at the same time.
         kill(self.running.nodes["n1"].pids("agent"))
         self.running.nodes["n1"].kill_trainers()
         self.restart_coordinator(followed_by=followers)
@@ -112,7 +112,7 @@ class LogsTest(ClusterTest):
 
         for following, out, err in logs, events:
             if following is logs[0]:
-                # Following ends with the job.
+                # `rekindle logs` stops following when the job ends.
                 self.assertEqual(following.wait(timeout=60), 0, err.read_text())
             said = err.read_text()
             self.assertEqual(said.count("is away"), 3, said)
@@ -125,11 +125,11 @@ class LogsTest(ClusterTest):
         self.assertEqual(revisions, sorted(set(revisions)))
         wait_until(lambda: "cancelled" in events[1].read_text(), 20, "the newest event to be followed")
 
-        # The job had ended before this restart.
+        # The coordinator is restarted after the job has ended.
         self.restart_coordinator()
         self.assertEqual(self.shown()[0], written)
         folder = self.running.coordinator_data() / "logs"
-        # The nodes still have all lines.
+        # The coordinator's copy of the logs is removed, but the nodes still have all lines.
         self.restart_coordinator(lambda: shutil.rmtree(folder))
         self.await_all_shown()
         for path in folder.rglob("*"):
@@ -162,7 +162,7 @@ class LogsTest(ClusterTest):
         self.restart_coordinator()
         wait_until(is_told, 60, "the loss to be told again", poll=0.2)
         self.running.cli("cancel", "job")
-        # The node comes back as a new machine.
+        # Node n2 comes back as a new machine.
         self.running.nodes["n2"].start()
         wait_until(lambda: any(node["name"] == "n2" and node["state"] == "ready"
                                for node in self.running.cli("nodes")["nodes"]),
@@ -171,7 +171,7 @@ class LogsTest(ClusterTest):
 
     def test_a_node_that_is_only_cut_off_loses_nothing(self):
         self.start()
-        # The coordinator cannot know that lines are missing of a trainer that has not sent any.
+        # The coordinator cannot know that a trainer's lines are missing if the trainer has never sent any.
         wait_until(lambda: any(trainer.startswith("n2/") for trainer in self.shown()[0]), 60, "lines of n2", poll=0.05)
         frozen = self.running.nodes["n2"].all_pids()
         kill(frozen, signal.SIGSTOP)

@@ -13,7 +13,7 @@ import unittest
 from base import ClusterTest
 from programs import program
 
-# The sizes are those of dump_work.cc.
+# The sizes of the model and the batch are those of dump_work.cc.
 STEPS, SEQUENCES, LAYERS, HEADS, WIDTH, CONTEXT = 200, 8, 2, 2, 64, 64
 PYTHON = os.environ.get("REKINDLE_PYTHON", sys.executable)
 

@@ -34,7 +34,7 @@ HOOK = textwrap.dedent('''\
         print(json.dumps({"machines": [{"id": name, "node": name, "since": since} for name, since in there.items()],
                           "desired": len(there)}))
     ''')
-# A price of `HOUR` an hour is 1 a second.
+# A price of `HOUR` per hour is a price of 1 per second.
 HOUR = 3600
 
 
@@ -62,7 +62,7 @@ class MachinesTest(ClusterTest):
         spec["spec"]["team"] = "vision"
         cluster.submit(spec)
         wait_until(lambda: self.told(cluster, "machine_never_registered"), 60, "the first to be overdue", poll=0.1)
-        # The second machine may already be ordered.
+        # When the coordinator is killed, it may already have ordered the second machine.
         cluster.kill_coordinator()
         cluster.start_coordinator()
         [avoided] = wait_until(lambda: self.told(cluster, "pool_avoided"), 60, "the pool to be avoided", poll=0.1)
@@ -75,7 +75,7 @@ class MachinesTest(ClusterTest):
         lost = cluster.cli("cost", "job")["cost"]["never_registered"]
         self.assertEqual(lost["machines"], 3)
         self.assertGreater(lost["spent"], 3 * 2.5)
-        # A second costs 1. The limit is less than three machines cost side by side.
+        # A machine costs 1 per second. Three machines that ran at the same time would cost more than the limit.
         self.assertLess(lost["spent"], 3 * 10)
         self.assertEqual(cluster.cli("cost", "--team", "vision")["total"]["never_registered"]["machines"], 3)
         [pool] = cluster.cli("cost")["pools"]

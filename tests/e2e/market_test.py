@@ -69,7 +69,7 @@ class MarketTest(ClusterTest):
         cluster = self.started(described)
         begun = cluster.listening_since
         wait_until(lambda: self.ready(cluster) == {"z-1": "z"}, 30, "the machine to come")
-        # The trace takes 2 s, and the boot 2 s.
+        # The trace gives the machine after 2 s, and the machine then boots for 2 s.
         self.assertGreater(time.monotonic() - begun, 3.5)
 
     def test_machines_end_with_rekindle_up(self):

@@ -15,7 +15,7 @@ import prometheus
 
 # Every program has the metrics that `SHARED` matches, with the same meaning.
 SHARED = re.compile(r"rekindle_build_info|process_\w+")
-# A price of `SECOND` an hour is 1 a second.
+# A price of `SECOND` per hour is a price of 1 per second.
 SECOND = 3600
 
 
@@ -24,7 +24,7 @@ def families(page):
 
 
 def series(page):
-    """Yields (name, {label: value}) of each line."""
+    """Yields (name, {label: value}) of each line of a page of metrics."""
     for line in page.splitlines():
         if not line.startswith("#"):
             name, labels = re.fullmatch(r"(\w+)(?:\{(.*)\})? \S+", line).groups()
@@ -114,9 +114,9 @@ class AccessTest(ClusterTest):
                 self.assertNotIn("rekindle_", page)
             with self.assertRaises((ssl.SSLError, ConnectionError)):
                 self.ask(served, self.token, certificate=False)
+            # A request over plain HTTP is refused.
             with self.assertRaises((OSError, http.client.HTTPException)):
                 metrics_page(served)
-# This request is not encrypted.
 
     def test_without_the_files_they_do_not_start(self):
         folder = pathlib.Path(self.folder)

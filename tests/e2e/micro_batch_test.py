@@ -1,4 +1,6 @@
-"""Tests `micro_batch: auto` with real processes: found by trying, within memory, remembered, as good as named."""
+"""Tests `micro_batch: auto` with real processes.
+
+The size is found by trials, fits into memory and is remembered. The result is as if the job file had named the size."""
 import os
 import resource
 import shutil
@@ -13,7 +15,7 @@ def auto_job(name, text, **training):
 
 
 def trials(cluster):
-    """Returns the pids of the processes that try a size now."""
+    """Returns the pids of the processes that try a size of the micro-batch now."""
     return [pid for node in cluster.nodes.values() for pid, argv in processes(str(node.dir))
             if "--try-micro-batch" in argv]
 
@@ -36,7 +38,7 @@ class MicroBatchTest(ClusterTest):
         cluster.submit(auto_job("first", self.text))
         status = self.await_end(cluster, "first")
         size, told = self.found(cluster, "first")
-        # With each of the listed sizes, each of three workers, and each of four, gets at least one micro-batch.
+        # With a micro-batch of 1, 2, 3, 4 or 6, each of three workers and each of four gets at least one micro-batch.
         self.assertIn(size, (1, 2, 3, 4, 6))
         self.assertIn(f"micro_batch auto is {size}: ", told)
         self.assertEqual(status["resolved_spec"]["workers"]["max"], 3)
@@ -100,7 +102,7 @@ class MicroBatchTest(ClusterTest):
         return job
 
     def needed(self, cluster, micro_batch):
-        """Returns the bytes of data that a trainer has once it steps. It keeps what it has allocated."""
+        """Returns the bytes of data that a trainer has once it steps. The trainer keeps what it has allocated."""
         name = f"size-{micro_batch}"
         cluster.submit(self.endless(name, micro_batch, workers=1))
         wait_until(lambda: cluster.status(name)["step"] >= 3, 120, "the first steps")
@@ -117,7 +119,8 @@ class MicroBatchTest(ClusterTest):
         n2 = cluster.add_node("n2")
         for pid in wait_until(lambda: n2.pids("init") + n2.pids("agent") if n2.pids("agent") else None, 20,
                               "its agent"):
-            # The trainers inherit the limit. It is nearer to the larger need, because other threads need memory.
+            # The trainers inherit the memory limit of init and agent. It lies between the measured needs of the two
+            # sizes, nearer to the larger one, because other threads need memory, too.
             resource.prlimit(pid, resource.RLIMIT_DATA, (half + (most - half) * 2 // 3,) * 2)
         job = self.endless("job", 16, workers=2)
         job["spec"]["workers"]["min"] = 2

@@ -47,9 +47,9 @@ class ModesTest(ClusterTest):
         def share_of_n3():
             return next((m["micro_batch_end"] - m["micro_batch_begin"]
                          for m in cluster.status("job")["members"] if m["node"] == "n3"), None)
-        # A tenth of a core is far less than the others get even where three trainers share one core, so no machine is
-        # so busy that noise hides the difference. The agent of n3 is as slow, and would be too late to report a killed
-        # trainer. So n3 is the node that is lost as a whole.
+        # A tenth of a core for n3 is far less than the other nodes get even where three trainers share one core, so no
+        # machine is so busy that noise hides the difference. The agent of n3 is as slow, and would be too late to
+        # report a killed trainer. So n3 is the node that is lost as a whole.
         inject.await_members(3)
         with throttled(cluster.nodes["n3"], 0.1):
             wait_until(lambda: share_of_n3() in (1, 2), 60, "n3 to get less than a third", poll=0.1)

@@ -15,7 +15,8 @@ class AnotherBox(Node):
         super().__init__(cluster, "box")
         self.dir = cluster.dir / "nodes" / "another-box"
         self.dir.mkdir(parents=True)
-        # The processes of the first are not copied, because on one machine their ids mean something to the second, too.
+        # The copy of the disk leaves out the records of the first machine's processes. Both simulated machines share
+        # one process table, so the second would find the first one's processes alive.
         if copy_of is not None:
             shutil.copy(copy_of.dir / "node.json", self.dir)
 
@@ -89,8 +90,8 @@ class NamesTest(ClusterTest):
         wait_until(lambda: "another machine (at 127.0.0.1" in self.log(cluster), 20, "the first one's log")
         self.assertEqual(len(self.events(cluster, "node_name_in_use")), 1)
         self.assertIn("another machine", cluster.cli("nodes")["nodes"][0]["reason"])
-        # The second does not end, so no supervisor restarts it again and again. It gets the name when the first is
-        # gone.
+        # The worker of the second machine does not end, so no supervisor restarts it again and again. That machine gets
+        # the name when the first one is gone.
         self.assertIsNone(second.worker.poll())
         step = cluster.status("job")["step"]
         first.kill()

@@ -34,7 +34,7 @@ class NetworkTest(ClusterTest):
         self.assertEqual(row["steps_redone"], 0)
         before = cluster.status("net")["generation"]
         spaces.partition("n1", "n2", "-A")
-        # One of the two nodes that cannot reach each other is out, and the others go on.
+        # One of the two nodes that cannot reach each other leaves the job, and the other nodes go on.
         inject.await_members(2)
         inject.await_steps(10)
         spaces.partition("n1", "n2", "-D")

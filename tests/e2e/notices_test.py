@@ -16,7 +16,7 @@ class NoticesTest(ClusterTest):
         return pathlib.Path(self.folder) / f"notice-{name}"
 
     def write(self, path, text):
-        """Writes the file whole at once, because half a line would be a notice, too."""
+        """Replaces a file of notices in one step, because the agent would take half a line for a notice, too."""
         new = path.with_suffix(".new")
         new.write_text(text)
         new.rename(path)
@@ -39,7 +39,7 @@ class NoticesTest(ClusterTest):
         file = self.notice_file("n3")
         with metadata.Ec2() as hangs, metadata.Ec2(token_seconds=3) as ec2:
             hangs.answers = False
-            # A rebalance recommendation is only a hint, and nothing moves for it.
+            # A rebalance recommendation is only a hint, so no job moves because of it.
             ec2.recommend_rebalance()
             cluster = self.started({"n1": hangs.flags, "n2": ec2.flags, "n3": file_flags(file)},
                                    small_job("job", self.text, steps=5000))
@@ -57,12 +57,12 @@ class NoticesTest(ClusterTest):
             self.assertRegex(draining, r"node n3 drains: a 1[0-5] s notice from file: the rack is moved")
             now = steps_done(cluster)
             wait_until(lambda: steps_done(cluster) > now + 10, 30, "the job to go on")
-            # Tokens have expired, so there is more than one.
+            # The worker must have fetched another token, because the first one has expired.
             self.assertGreater(len(ec2.tokens), 1)
             self.assertGreater(hangs.asked, 0)
         self.assertEqual(self.members(cluster), ["n1"])
         faults = cluster.status("job")["faults"]
-        # A node may have joined late.
+        # A node may have joined the job after its first step, which the status lists as a fault of the kind node_added.
         self.assertEqual({f["kind"] for f in faults} - {"node_added"}, {"drained"})
         self.assertEqual(sum(f["steps_redone"] + f["micro_batches_redone"] for f in faults), 0)
         log = (cluster.logs / "n1-worker.log").read_text()
@@ -70,7 +70,7 @@ class NoticesTest(ClusterTest):
 
     def test_a_notice_that_is_withdrawn_before_the_step_ends(self):
         file = self.notice_file("n2")
-        # A step of 4000 samples takes seconds.
+        # With 4000 samples a step takes seconds.
         spec = small_job("job", self.text, steps=2, workers=2, global_batch=4000)
         spec["spec"]["schedule"] = {"kind": "constant"}
         cluster = self.started({"n1": ["--notices", "none"], "n2": file_flags(file)}, spec, steps=1)

@@ -88,14 +88,14 @@ class S3Test(LifeCycle, unittest.TestCase):
             self.assert_ok(probe.save(10))
             sent = len([p for m, p in proxy.requests if m == "PUT" and "partNumber" in p])
             self.assertGreaterEqual(sent, 2 * SHARDS)
-            # Another process, as after a crash, reads what exists and sends none of it again.
+            # Another process, as after a crash, finds the shards in the store and sends none of them again.
             self.assert_ok(self.probe("plain/again", proxy.port).save(10, generation=2))
             self.assertEqual(len([p for m, p in proxy.requests if m == "PUT" and "partNumber" in p]), sent)
 
     def test_the_cap_holds(self):
         probe = self.probe("plain/cap", bandwidth=10_000_000)
         answer = self.assert_ok(probe.save(10))
-        # Of the 30 MB, one second's worth passes at once.
+        # Of the 30 MB, the cap on the rate lets 10 MB, one second's worth, pass at once.
         self.assertGreater(answer["seconds"], 1.5)
 
     def test_wrong_credentials_say_so_at_once_and_tell_no_secret(self):
@@ -108,7 +108,7 @@ class S3Test(LifeCycle, unittest.TestCase):
 
 
 class SecondS3Test(S3Test):
-    """Tests the same on an independent S3."""
+    """Runs the same tests against an independent implementation of S3."""
     SERVER = servers.VersityGw
 
 
@@ -134,7 +134,7 @@ class FaultTest(RealServer, unittest.TestCase):
         self.assertIn(newest["name"], [f"1-{step}-w0" for step in steps])
 
     def passes(self, kind, **options):
-        """Checks that saving and restoring survive a fault that passes."""
+        """Checks that saving and restoring succeed in spite of a fault that ends after a few requests."""
         self.proxy.spoil(kind, method="PUT|POST", **options)
         self.assert_ok(self.far.save(20))
         self.assertTrue(self.proxy.spoiled, "the fault was not met")
@@ -144,7 +144,7 @@ class FaultTest(RealServer, unittest.TestCase):
         self.assertTrue(self.assert_ok(self.far.load())["equal"])
 
     def stays(self, kind, expect=PASSING, method="", **options):
-        """Checks a fault that stays: an error within the deadline of a few calls, no damage, and success after it."""
+        """Checks a fault that lasts: calls fail within a few deadlines, damage nothing, and succeed after it."""
         self.proxy.spoil(kind, times=None, method=method, **options)
         for answer in (self.far.save(30), self.far.load()):
             if answer["code"] == "OK":
@@ -200,7 +200,7 @@ class FaultTest(RealServer, unittest.TestCase):
         self.proxy.spoil("flip", times=1, method="PUT", path="partNumber")
         self.far.save(20)
         newest = self.near.load()
-        # The restored step is 20, or 10 when step 20 was stored damaged.
+        # The restored step is 20, or 10 if step 20 was stored damaged.
         self.assertTrue(self.assert_ok(newest)["equal"])
         for reason in newest["skipped"]:
             self.assertIn("XXH3", reason)
@@ -224,7 +224,7 @@ class VanishedBucketTest(RealServer, unittest.TestCase):
         probe = self.probe("plain/vanish", deadline=DEADLINE, attempt=ATTEMPT)
         self.assert_ok(probe.save(10))
         self.server.remove_bucket()
-        # For a bucket that does not exist, this server refuses a put in the words for a client that may not make it.
+        # If a bucket does not exist, this server refuses a put with the words for a client that has no permission.
         self.assertIn(probe.save(20)["code"], ("UNAVAILABLE", "PERMISSION_DENIED"))
         for answer in (probe.load(), probe.ask("list")):
             self.assertEqual(answer["code"], "UNAVAILABLE", answer)

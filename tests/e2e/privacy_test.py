@@ -26,7 +26,7 @@ def readable_by_others(*folders):
     found = []
     for folder in map(pathlib.Path, folders):
         for path in (folder, *folder.rglob("*")):
-            # The path may have gone meanwhile.
+            # A path may have been removed after it was listed.
             with contextlib.suppress(FileNotFoundError):
                 mode = path.lstat().st_mode
                 if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & 0o077:
@@ -94,7 +94,7 @@ class FilesTest(UpTest):
         self.rekindle("checkpoint", "export", "job", newest, str(made / "exported"))
         self.rekindle("backup", str(made / "backup"))
         self.assertEqual(readable_by_others(self.dir, made), [])
-        # The expected names show that the right folders were checked.
+        # The expected names show that the checked folders are the right ones.
         there = {path.name for path in self.dir.rglob("*")} | {path.suffix for path in made.rglob("*")}
         self.assertLessEqual({"state.db", "endpoint", "token", "agent.sock", "checkpoint.sock", "peer-token", "data",
                               "logs", "coordinator.log", "n1-worker.log", ".safetensors", ".json"}, there)
@@ -105,7 +105,7 @@ class OtherUsersTest(UpTest):
     def setUp(self):
         super().setUp()
         self.start_up()
-        # The folder belongs to the other users, and has a program that they can run.
+        # The folder `theirs` belongs to another user, and has a program that this user can run.
         folder = tempfile.TemporaryDirectory(prefix="rekindle-others-")
         self.addCleanup(folder.cleanup)
         self.theirs = pathlib.Path(folder.name)
@@ -136,9 +136,9 @@ class OtherUsersTest(UpTest):
         listed = self.as_nobody("nodes", "-o", "json", REKINDLE_TOKEN_FILE=str(token))
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertIn("nodes", json.loads(listed.stdout))
-        # No job, whoever submits it, reads Rekindle's own files.
+        # A job cannot read Rekindle's own files, whoever submits it.
         for path in (self.dir / "coordinator" / "state.db", self.dir / "nodes" / "n1" / "node.json"):
-            # The node may just be starting.
+            # The node may not have written its node.json yet.
             wait_until(path.exists, 30, path)
             refused = self.as_nobody("submit", self.job_file(small_job("own", path), self.theirs),
                                      REKINDLE_TOKEN_FILE=str(token))
@@ -158,7 +158,7 @@ class DataRootsTest(ClusterTest):
         self.keys = {}
         for owner in ("coordinator", "node"):
             self.keys[owner] = self.data / f"{owner}-token"
-            # The file is long enough to train on.
+            # The key's file is long enough to train on, so the job is refused only because the file is Rekindle's own.
             self.keys[owner].write_text("0123456789abcdef" * 20)
             self.keys[owner].chmod(0o600)
         self.outside = pathlib.Path(self.folder) / "outside.txt"
@@ -182,7 +182,7 @@ class DataRootsTest(ClusterTest):
         self.assertIn("is outside of what jobs may read here", self.refusal("/etc/rekindle/node/*"))
         self.assertIn("Rekindle's own", self.refusal(self.keys["coordinator"]))
         self.assertIn("Rekindle's own", self.refusal(self.running.dir / "nodes" / "n1" / "**"))
-        # The node knows what the coordinator cannot know.
+        # The coordinator cannot know which paths the node refuses, so these jobs fail only on the node.
         for name, path, said in (("keys", self.keys["node"], "is Rekindle's own"),
                                  ("outside", self.outside, "is outside of what jobs may read here"),
                                  ("link", self.data / "link.txt", "leads nowhere in the folders that jobs may read")):

@@ -1,4 +1,4 @@
-"""Tests what must never happen: a wrong result without a word, and a job that goes behind what was durable."""
+"""Tests what must never happen: a wrong result without a word, and a job that loses steps that were durable."""
 import copy
 import pathlib
 import shutil
@@ -10,7 +10,7 @@ from programs import program
 
 
 def alone(spec):
-    """Returns the same job for one worker. Its result does not depend on the number of workers."""
+    """Returns a copy of the job for one worker. Its result does not depend on the number of workers."""
     spec = copy.deepcopy(spec)
     spec["spec"]["workers"] = {"min": 1, "max": 1}
     return spec
@@ -25,7 +25,7 @@ class DataTest(ClusterTest):
         cluster.add_node("n1")
         wait_until(lambda: "has 1" in cluster.status("job")["reason"], 60, "the first worker to be ready", poll=0.1)
         text = self.text.read_text()
-        # The length is the same as before, and n1 has read another text.
+        # The new text is as long as the one that n1 has read.
         self.text.write_text(text.replace("rank", "node"))
         cluster.add_node("n2")
         status = wait_until(lambda: self.decided(cluster), 90, "a decision", poll=0.1)
@@ -33,7 +33,8 @@ class DataTest(ClusterTest):
         for word in ("n1/0", "n2/0", "data.fingerprint"):
             self.assertIn(word, status["reason"])
         self.assertTrue([e for e in cluster.events("job")["events"] if e["kind"] == "data_differs"])
-        # Both have one text now. n1 notices by itself, because trainers that wait read their data again now and then.
+        # Both nodes have the same text now. n1 notices that by itself, because trainers that wait read their data again
+        # now and then.
         self.assert_undisturbed(self.await_end(cluster, "job"), alone(spec))
 
     @staticmethod
@@ -56,7 +57,7 @@ class StoreTest(ClusterTest):
         return cluster, spec, store
 
     def lose_all(self, cluster, store):
-        """Loses every node. New ones come without the store mounted, so an empty folder is in its place."""
+        """Loses every node. The new nodes come without the store mounted, so an empty folder is in its place."""
         for node in cluster.nodes.values():
             node.kill()
         wait_until(lambda: all(node["state"] == "lost" for node in cluster.cli("nodes")["nodes"]), 60,
@@ -81,7 +82,7 @@ class StoreTest(ClusterTest):
     def test_a_store_that_is_not_mounted_is_waited_for(self):
         cluster, spec, store = self.started(steps=300)
         aside, durable = self.lose_all(cluster, store)
-        # The job waits for the same after a restart.
+        # After a restart of the coordinator the job still waits for the store to be mounted.
         cluster.kill_coordinator()
         cluster.start_coordinator()
         wait_until(lambda: "mounted" in cluster.status("job")["reason"], 60, "the reason", poll=0.1)

@@ -8,7 +8,7 @@ from base import ClusterTest, Injector, small_job, steps_done, wait_until
 from timelines import completions
 
 
-# `STEPS` are enough for every fault on a fast machine. One undisturbed run serves all tests.
+# `STEPS` are enough for every fault on a fast machine. All jobs make so many, so one undisturbed run serves all tests.
 STEPS = 1000
 
 
@@ -29,7 +29,8 @@ class RecoveryTest(ClusterTest):
             row = inject.trainer_killed(node)
             self.assertEqual(row["steps_redone"], 0)
             self.assertIn("killed by signal 9", row["reason"])
-            # A closed socket or the agent reports the death, not silence.
+            # Training pauses only briefly, because a closed socket or the agent reports the death, so nobody has to
+            # wait until silence proves it.
             self.assertLess(row["pause_seconds"], 1)
             self.assertEqual({n: cluster.nodes[n].pids("trainer") for n in others}, others)
         self.lose_coordinator(cluster, inject)
@@ -39,7 +40,7 @@ class RecoveryTest(ClusterTest):
 
     def test_a_vanished_node_and_a_frozen_trainer(self):
         cluster, spec, inject = self.started()
-        # No rank is special, not even rank 0.
+        # The node of rank 0 vanishes, because the loss of rank 0 must cost no more than that of another rank.
         first = cluster.status("job")["members"][0]["node"]
         row = inject.node_killed(first)
         self.assertEqual(row["steps_redone"], 0)
@@ -47,7 +48,7 @@ class RecoveryTest(ClusterTest):
         inject.node_added("n4")
         row = inject.trainer_frozen("n4")
         self.assertEqual(row["steps_redone"], 0)
-        # The deadline is 2 s here.
+        # The collective deadline is 2 s in this job.
         self.assertLessEqual(row["pause_seconds"], 2 + row["normal_step_seconds"] + 0.5)
         self.assert_undisturbed(self.await_end(cluster, "job"), spec)
 

@@ -13,7 +13,7 @@ class RestoredTest(TakenOverTest):
     def start(self, steps=20_000, submitted=True, **checkpoint):
         self.running = self.cluster(coordinator_flags=[f"--listen-first={LISTENS}"])
         self.spec = small_job("job", self.text, steps=steps)
-        # The store is elsewhere, because the coordinator's folders are moved.
+        # The store is not in the coordinator's folders, because these are moved.
         self.spec["spec"]["checkpoint"].update(store=f"file://{self.folder}/store", **checkpoint)
         self.inject = Injector(self.running, "job")
         if submitted:
@@ -29,7 +29,7 @@ class RestoredTest(TakenOverTest):
         self.running.cli("backup", self.file)
 
     def restore(self, aside):
-        """Kills the coordinator and starts it on what the backup makes."""
+        """Kills the coordinator and starts it on the data folder that is restored from the backup."""
         self.running.swap_coordinator(
             aside, make=lambda data: self.running.cli("restore", self.file, "--data", str(data)))
 
@@ -43,7 +43,7 @@ class RestoredTest(TakenOverTest):
         return self.running.status("job")["generation"]
 
     def assert_nothing_redone_in(self, generation):
-        """Checks that the job goes on in that generation, and that no trainer has made a step twice."""
+        """Checks that the job goes on in `generation`, and that no trainer has made a step twice."""
         self.assertEqual(self.running.status("job")["generation"], generation)
         made = [(mark["trainer"], mark["step"]) for mark in self.running.marks()
                 if mark["event"] == "step" and mark["generation"] == generation]
@@ -65,7 +65,7 @@ class RestoredTest(TakenOverTest):
         generation = self.await_generation_after(generation)
         self.pids = self.running.trainer_pids()
         self.restore(aside="lost")
-        # The coordinator still listens.
+        # The coordinator is still waiting to hear from trainers before it decides.
         self.assert_goes_on()
         taken_over, = self.await_event("membership_adopted")
         self.assertIn(f"generation {generation} of 3 workers is taken over", taken_over)
@@ -81,7 +81,8 @@ class RestoredTest(TakenOverTest):
         self.pids = self.running.trainer_pids()
         self.restore(aside="old")
         self.await_event("membership_adopted")
-        # If the other coordinator were still at its address, this one would be told at once, too. Here it is alone.
+        # The old coordinator comes back alone. If the new one were still at its address, the old one would be told at
+        # once that it is superseded.
         self.running.swap_coordinator(aside="new", back="old", answers=False)
         self.await_superseded()
         self.assert_goes_on()
@@ -138,7 +139,7 @@ class RestoredTest(TakenOverTest):
         self.assert_goes_on_to_the_end()
 
     def test_a_job_of_after_the_backup_that_has_ended(self):
-        """Tests a job of which a frozen node knows nothing of the end."""
+        """Tests a job whose end a frozen node has not heard of."""
         self.submit_after_the_backup()
         frozen = self.running.nodes["n3"].all_pids()
         kill(frozen, signal.SIGSTOP)

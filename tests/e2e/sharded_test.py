@@ -52,12 +52,13 @@ class ShardedTest(ClusterTest):
         cluster, spec, inject = self.started()
         wait_until(lambda: cluster.status("job")["checkpoint_step"] > 0, 60, "a checkpoint", poll=0.1)
         members = cluster.status("job")["members"]
-        # The two nodes of `pair` hold shard 1.
+        # The two nodes of `pair` are the holders of optimizer shard 1.
         pair = [members[1]["node"], members[2]["node"]]
         for node in pair:
             cluster.nodes.pop(node).kill()
         wait_until(lambda: "goes back to checkpoint" in cluster.status("job")["last_event"], 30, "the way back")
-        # A generation may have been formed between the two kills, before its shards had moved.
+        # If a generation was formed between the two kills, its members may not have got their shards of the optimizer
+        # yet. Then the event names no single shard.
         self.assertRegex(cluster.status("job")["last_event"],
                          "both holders of optimizer shard 1|all of the optimizer's shards")
         inject.await_steps(3)

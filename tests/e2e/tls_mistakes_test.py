@@ -29,7 +29,7 @@ class TlsMistakesTest(ClusterTest):
         done = subprocess.run([program("rekindle"), "jobs", "--endpoint", endpoint, *flags], capture_output=True,
                               text=True, timeout=60, env={**clean, "XDG_CONFIG_HOME": self.folder, **files})
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-        # The advice to start `rekindle up` would help nobody here.
+        # Errors about TLS must not advise to start `rekindle up`, which would not help.
         self.assertNotIn("rekindle up", done.stderr)
         return done.stderr
 
@@ -40,7 +40,7 @@ class TlsMistakesTest(ClusterTest):
     def test_files_of_the_command(self):
         cluster = self.coordinator(self.files)
         right, stranger = self.files, self.made("stranger")
-        # The files work as flags as well as in variables.
+        # The command takes the TLS files as flags as well as from variables.
         self.jobs_work(cluster.endpoint, coordinator_flags(right))
         with self.subTest("plain text to TLS"):
             self.assert_says(self.jobs(cluster.endpoint, {}, 3), "speaks TLS", "--tls-ca", "REKINDLE_TLS_CA")
@@ -89,7 +89,7 @@ class TlsMistakesTest(ClusterTest):
         self.assert_says(self.jobs(cluster.endpoint, self.files, 3), "has expired on 2020-01-02")
 
     def guarded_without_answer(self, files):
-        """Starts a coordinator that no command gets an answer from, so that the start cannot wait for one."""
+        """Starts a coordinator whose certificate no command accepts, without waiting until it answers a command."""
         from cluster import Cluster
         cluster = self.guarded(Cluster(pathlib.Path(self.folder) / "ended", nodes=(), env=self.files, host=HOST,
                                        coordinator_flags=coordinator_flags(files)))

@@ -64,7 +64,7 @@ class UpTest(ClusterTest):
         listed = json.loads(self.rekindle("checkpoint", "ls", "first", "-o", "json"))["checkpoints"]
         self.assertEqual(max(c["step"] for c in listed), 40)
         self.rekindle("checkpoint", "verify", "first")
-        # What `get` prints can be submitted again.
+        # A job as `rekindle get` prints it can be submitted again.
         job = json.loads(self.rekindle("get", "first", "-o", "json"))
         digest = job["status"]["state_digest"]
         again = pathlib.Path(self.folder) / "again.json"
@@ -104,27 +104,28 @@ class UpTest(ClusterTest):
         wait_until(lambda: self.status("long")["state"] == "CANCELLED", 20, "the end", poll=0.1)
 
     def test_pause_waits_until_the_job_has_stopped(self):
-        # Steps take a second or so, so that an answer at once differs from an answer after the stop.
+        # Steps take about a second, so the job would still run if `pause --wait` returned without waiting.
         self.rekindle("submit", self.job_file("slow", steps=5000, global_batch=96))
         wait_until(lambda: self.status("slow")["step"] > 0, 60, "the job to step", poll=0.1)
         waiting = subprocess.run([program("rekindle"), "pause", "slow", "--wait", "--timeout", "60s",
                                   "--endpoint", self.endpoint],
                                  capture_output=True, text=True, timeout=120)
         self.assertEqual(waiting.returncode, 0, waiting.stderr)
-        # This call does not wait, so the job has already stopped.
+        # `status` does not wait, so it shows that the job had stopped when `pause --wait` returned.
         status = self.status("slow")
         self.assertEqual(status["state"], "PAUSED")
         self.assertIn(f"job slow is paused at step {status['step']} of 5000", waiting.stdout)
         self.assertEqual(status["reason"], f"paused by the user at step {status['step']}")
         self.assertEqual(status["last_event"], status["reason"])
         self.assertIn("rekindle resume slow", waiting.stdout)
-        # A second pause does no harm.
+        # Pausing a paused job succeeds and changes nothing.
         self.assertIn("is paused", self.rekindle("pause", "slow"))
         self.assertEqual(json.loads(self.rekindle("pause", "slow", "--wait", "-o", "json"))["status"]["state"],
                          "PAUSED")
         self.rekindle("resume", "slow")
         wait_until(lambda: self.status("slow")["step"] > status["step"], 60, "the job to go on", poll=0.1)
-        # No trainer steps while all are frozen, and the pause stays in force.
+        # No trainer steps while all are frozen, so `pause` returns before the job has stopped, and the pause stays in
+        # force.
         trainers = [pid for pid, argv in processes_naming(str(self.dir)) if argv[0].endswith("rekindle-trainer")]
         kill(trainers, signal.SIGSTOP)
         self.addCleanup(kill, trainers, signal.SIGCONT)
@@ -206,7 +207,7 @@ class UpTest(ClusterTest):
             self.assert_untouched(before)
             self.assertEqual(second.returncode, 1, second.stdout + second.stderr)
             self.assertIn(f"is in use by another `rekindle up` with pid {self.up.pid}", second.stderr)
-        # The first one goes on, and its coordinator writes to the log file that users know.
+        # The first `rekindle up` goes on, and its coordinator writes to the log file that users know.
         step = self.status("long")["step"]
         wait_until(lambda: self.status("long")["step"] > step + 5, 30, "the job to go on", poll=0.1)
         log = self.dir / "logs" / "coordinator.log"

@@ -42,7 +42,7 @@ class OneTableTest(JobFileTest):
     Every check has a job that only it refuses. All commands say the same of that job, or that they do not check it."""
 
     def cases(self):
-        """Returns by the check's name: the change, words of the refusal, and the name of the cluster to ask."""
+        """Returns {check: (change of a job that it refuses, words of the refusal, name of the cluster to ask)}."""
         many = [f"{self.folder}{'/' * 900}text.txt"] * 100
         return {
             "name": (lambda job: job.update(name="Bad Name"), "must be 1 to 63", "plain"),
@@ -94,7 +94,7 @@ class OneTableTest(JobFileTest):
         wait_until(lambda: clusters["refusing"].cli("nodes")["nodes"], 30, "the node")
         table = json.loads(self.offline(self.path(good), "-o", "json").stdout)
         unchecked = {row["check"]: row["needs"] for row in table["not_checked"]}
-        # No job file is at fault where there is no room for a job, so coordinator_sync_test tests that check.
+        # The check "room for a job" does not depend on the job file, so coordinator_sync_test tests it instead.
         self.assertEqual({*table["checked"], *unchecked} - {"room for a job"}, set(cases))
         self.assertEqual(unchecked["goals on the fleet"], "nodes and prices")
         for check, (change, words, cluster) in cases.items():

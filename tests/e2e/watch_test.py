@@ -17,7 +17,7 @@ WIDTHS = (40, 80, 120, 200)
 LABELS = ("elapsed", "ETA", "loss", "validation", "speed", "members", "generation", "interrupted", "checkpoint",
           "spent", "rate", "budget", "reason", "last event")
 FRAMES = 100
-# The job makes fewer than `STEPS` here. They are few enough for a curve with a point for every fifty steps.
+# No test waits for all `STEPS`. They are few enough for a curve with a point for every fifty steps.
 STEPS = 20_000
 # `SECONDS` is the limit for things that take one second on a machine that does nothing else.
 SECONDS = 60
@@ -26,9 +26,9 @@ SECONDS = 60
 def stands_as_drawn(shown):
     """Returns whether the newest drawing is what the screen shows, with nothing of an older one above or below."""
     frames, lines = shown.frames(), shown.lines()
+    # If another drawing has begun since frames() was called, the screen does not show `frames[-1]` any more.
     if shown.bytes.count(b"\033[J") != len(frames) or not shown.bytes.endswith(b"\033[J"):
         return False
-    # Another drawing has begun meanwhile.
     drawn = [line.rstrip() for line in frames[-1]]
     return [line for line in lines if line] == [line for line in drawn if line] and lines[-len(drawn):] == drawn
 
@@ -47,7 +47,7 @@ class WatchTest(ClusterTest):
         return [program("rekindle"), *args, "--endpoint", self.running.endpoint]
 
     def on_screen(self, *args, columns=80, env=None):
-        """Runs the command on a terminal whose cursor is already at its end, as after a day's work."""
+        """Runs the command on a terminal whose cursor is in the last line, as after many other commands."""
         shown = screen.Screen(self.command(*args), columns=columns, env={**UTF8, **(env or {})})
         self.addCleanup(shown.close)
         shown.stream.feed(b"\r\n" * 23)
@@ -105,7 +105,7 @@ class WatchTest(ClusterTest):
             frames = shown.frames()
             self.assertEqual({len(frame) for frame in frames}, {first[columns][0]}, columns)
             self.assertEqual(shown.scrolled(), first[columns][1], columns)
-            # The scrolled lines were there before the first drawing.
+            # The lines that scrolled off the screen were there before the first drawing.
             self.assertEqual(shown.scrolled(), len(frames[0]) - 1, columns)
             self.assertLess(max(shown.width_of(line) for frame in frames for line in frame), columns)
             self.await_all([shown], stands_as_drawn, "a drawing to stand as it was written")
@@ -116,7 +116,7 @@ class WatchTest(ClusterTest):
                    r"loss +\d\.\d{4} +validation +\d\.\d{4}, \d\.\d{4} bits/byte",
                    r"speed +[\d.]+k? tokens/s +members +2 \(\d+/\d+\)", r"checkpoint +step \d+, (\d+m )?\d+s old",
                    r"last event +\w",
-                   # The curve shows its highest loss and its steps.
+                   # The curve's picture shows its highest loss and its steps.
                    r"\n\d\.\d+ +█", r"\n +step \d+ +\d+\n",
                    r"\nCtrl-C stops watching; the job goes on$")
 
@@ -127,7 +127,8 @@ class WatchTest(ClusterTest):
         narrow = shown.frames()[begin + 1:]
         self.assertLess(max(shown.width_of(line) for frame in narrow for line in frame), 60)
         self.await_all([shown], stands_as_drawn, "a drawing to stand as it was written")
-        # The screen was cleared, so the drawing is at its top and nothing older is left.
+        # When the window has another size, the screen is cleared, so the drawing is at the top and nothing older is
+        # left.
         self.shows(shown, r"^long  RUNNING")
 
     def begins_anew_after_a_stop(self, shown):
@@ -158,7 +159,7 @@ class WatchTest(ClusterTest):
         since = time.monotonic()
         try:
             self.await_all(drawn, lambda shown: "coordinator away since" in shown.text(), "it to be missed")
-            # Three seconds are intended, on a machine that does nothing else.
+            # Three seconds are intended until the missing coordinator is reported, on a machine that does nothing else.
             self.assertLess(time.monotonic() - since, 6)
             self.await_all([dumb], lambda shown: "coordinator away since" in shown.text(), "a line")
         finally:
@@ -172,17 +173,17 @@ class WatchTest(ClusterTest):
         for shown, sig in shown_by:
             with self.subTest(columns=shown.screen.columns, signal=sig):
                 draws = b"\033" in shown.bytes
-                # If the terminal echoed, what is typed would appear in what is drawn.
+                # While the command draws, the terminal does not echo, because typed text would appear in the drawing.
                 self.assertEqual(shown.echoes(), not draws)
                 if sig is None:
                     shown.type(b"\x03")
                 self.assertEqual(shown.end(sig), 130)
                 self.assertTrue(shown.echoes())
-                # A narrow terminal breaks these words at any place.
+                # A narrow terminal may break the expected words at any place.
                 self.assertIn("".join(words.split()), "".join(shown.text().split()))
                 if draws:
                     self.assertNotIn(b"^C", shown.bytes)
-                    # The last drawing is still there.
+                    # The last drawing is still on the screen after the command has ended.
                     self.assertIn("long  RUNNING", shown.text())
         file.send_signal(signal.SIGINT)
         self.assertEqual(file.wait(timeout=SECONDS), 130)

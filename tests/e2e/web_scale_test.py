@@ -30,7 +30,7 @@ def processor_seconds(pid):
 
 
 class Viewer(threading.Thread):
-    """Asks as page/main.js does: the summary and what a view shows, every two seconds or every second, with tags."""
+    """Requests what coordinator/web/page/main.js requests: summary and view, every one or two seconds, with ETags."""
 
     def __init__(self, port, token, questions, every):
         super().__init__()
@@ -121,7 +121,7 @@ class ScaleTest(unittest.TestCase):
             self.skipTest(str(why))
         page = chromium.open(self.address)
         page.wait("document.querySelectorAll('tbody tr').length === 100", 30, "a hundred jobs")
-        # The time runs from the start of loading the page until the first question for jobs was answered.
+        # The measured time runs from the start of loading the page until the first request for jobs was answered.
         answered = page.run("performance.getEntriesByType('resource').find((e) => e.name.includes('/api/jobs'))"
                             ".responseEnd / 1000")
         print(f"answered {answered:.3f} s after the page was opened")

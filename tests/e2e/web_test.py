@@ -24,7 +24,7 @@ class PageTest(ClusterTest):
         return (cluster.coordinator_data() / "web").read_text().strip()
 
     def page(self, cluster, view="", **size):
-        """Opens the page by that address, and then a view, as a link does."""
+        """Opens the page at the address that users are told, and then a view, as a link does."""
         page = self.chromium.open(self.address(cluster), **size)
         page.wait(f"{ROWS} > 0", 30, "the list of jobs")
         if view:
@@ -37,7 +37,7 @@ class PageTest(ClusterTest):
         return page
 
     def assert_clean(self, page, cluster):
-        """Checks that nothing was refused or complained of, and that the page asked only its own server."""
+        """Checks that neither page nor browser has complained, and that the page asked only its own server."""
         self.assertEqual([c for c in page.complaints() if "net::ERR_CONNECTION" not in c], [])
         origin = self.address(cluster).split("#")[0]
         self.assertEqual([url for url in page.requests() if not url.startswith(origin) and url != "about:blank"], [])
@@ -49,7 +49,7 @@ class KillTest(PageTest):
         wait_until(lambda: cluster.status("job")["step"] > 10, 60, "the job to step", poll=0.1)
         page = self.job_page(cluster)
         page.wait("document.querySelectorAll('figure canvas').length === 2", 30, "both curves")
-        # The page itself records when it first shows the fault, so that the test's own questions cause no delay.
+        # The page itself records when it first shows the fault, so that the test's own queries cause no delay.
         page.run("""(() => {
           window.shown = 0;
           new MutationObserver(() => {
@@ -88,7 +88,7 @@ class KillTest(PageTest):
         cluster.coordinator_flags = ["--web", address.split("/")[2]]
         cluster.start_coordinator()
         page.wait("document.getElementById('away').hidden", 30, "the page to go on")
-        # The token is the same, so nobody has to open the page anew.
+        # After a restart the coordinator has the same token, so nobody has to open the page anew.
         self.assertEqual(self.address(cluster), address)
         self.assert_clean(page, cluster)
 
@@ -118,7 +118,7 @@ class UseTest(PageTest):
         for _ in range(3):
             page.press("Backspace")
         page.wait(f"{ROWS} === 4", 30, "the whole list")
-        # The keys move on to the head of the first column, which sorts.
+        # The Tab key moves on to the head of the first column, and Enter sorts by it.
         for _ in range(10):
             page.press("Tab")
             if page.run(f"{focused}.innerText") == "Job":
@@ -135,7 +135,7 @@ class UseTest(PageTest):
         self.assertTrue(page.run(f"{focused}.matches(':focus-visible')"))
         page.press("Enter")
         page.wait("document.querySelector('h1').innerText === 'job'", 30, "the job's page")
-        # A screen reader then says where the viewer is.
+        # The focus moves to the heading, so that a screen reader says which page this is.
         self.assertEqual(page.run(f"{focused}.tagName"), "H1")
         self.assert_clean(page, self.running)
 
@@ -193,7 +193,7 @@ class UseTest(PageTest):
         page.wait(f"{ROWS} === 4", 30, "the jobs")
         self.assertNotIn("token", page.run("location.href"))
         self.assertEqual([c for c in page.complaints() if "401" not in c], [])
-        # The token is in no log.
+        # The page's token appears in no log.
         token = self.address(self.running).split("=")[1]
         logs = "".join(path.read_text() for path in pathlib.Path(self.running.logs).iterdir())
         self.assertIn("serving the page", logs)

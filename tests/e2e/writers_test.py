@@ -54,7 +54,7 @@ class WritersTest(RealServer, unittest.TestCase):
         return met
 
     def job(self, probe, number):
-        """Returns a function call(do, **options) that asks the probe about a job of this test's own."""
+        """Returns a function call(do, **options) that makes the probe act on a job that only this test uses."""
         job = f"{self.id().rsplit('.', 1)[1]}-{number}"
 
         def call(do, **options):
@@ -66,7 +66,7 @@ class WritersTest(RealServer, unittest.TestCase):
         self.assertEqual((newest["name"], newest["skipped"], newest.get("equal")), (name, [], True))
 
     def each_request(self, act):
-        """Runs act(number) until it reports that there were fewer requests."""
+        """Runs act(number) for each `STRIDE`th request, until it returns False because there are fewer requests."""
         seed = int(os.environ.get("REKINDLE_SEED", random.randrange(2**31)))
         number = random.Random(seed).randrange(STRIDE)
         while act(number):
@@ -96,12 +96,12 @@ class WritersTest(RealServer, unittest.TestCase):
             zombie, newer = self.job(self.held, number), self.job(self.free, number)
             for step in (10, 20):
                 self.assert_ok(zombie("save", step=step, generation=1, **SMALL))
-            # The newer one saves the state of step 10 again, as after a rollback, while the collector is about to
-            # remove its shards.
+            # The newer writer saves the state of step 10 again, as after a rollback, while the older one's collector is
+            # about to remove the shards of that step.
             again = []
             met = self.held_at(number, lambda: zombie("collect", keep=1),
                                lambda: again.append(newer("save", step=10, generation=2, **SMALL)))
-            # The save is durable, or is refused because it cannot rely on those shards.
+            # The save becomes durable, or is refused because it cannot rely on the shards that are being removed.
             self.assertIn(again[0]["code"], ("OK", "ABORTED", "NOT_FOUND"))
             self.assert_newest(newer, "2-10-w0" if again[0]["code"] == "OK" else "1-20-w0")
             self.assert_ok(newer("save", step=11, generation=2, **SMALL))

@@ -1,8 +1,8 @@
 """Serves Amazon's Auto Scaling API on loopback: moto, and before it a layer that does what moto leaves out.
 
-    with AutoScaling(folder) as aws:          # Raises servers.Missing where moto cannot be had.
+    with AutoScaling(folder) as aws:          # Raises servers.Missing where moto cannot be installed.
         aws.create_group("g", max_size=4)
-        aws.capacity = 2                      # No more than two instances can be had.
+        aws.capacity = 2                      # AWS has no more than two instances to give.
         aws.stale = 3                         # The next three descriptions repeat the one before.
         aws.throttled = 1                     # The next request is refused.
 
@@ -100,7 +100,7 @@ class AutoScaling:
                                                  + form["InstanceId"])
         status, text = self.forward(form)
         if ends and status == 200:
-            # A test has one group, so the decrement can only be that group's.
+            # A test has only one group, so that group's desired capacity is decremented.
             for name in self.desired:
                 self.desired[name] -= form["ShouldDecrementDesiredCapacity"] == "true"
         return status, text
@@ -134,7 +134,7 @@ class AutoScaling:
         had = wanted if self.capacity is None else min(wanted, self.capacity)
         return self.forward({**form, "DesiredCapacity": str(had)})
 
-    def handler(aws):  # noqa: N805 the handler's own self is another one
+    def handler(aws):  # noqa: N805 because `self` names the handler
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 

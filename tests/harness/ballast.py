@@ -55,12 +55,14 @@ def logged(path, after, *messages):
 
 
 def noticed(cluster, node, after):
-    """Returns when the agent of a node learned of a trainer's end, or None while it does not know."""
+    """Returns the time at which the agent of a node learned of a trainer's end, or None while it does not know."""
     return min(logged(cluster.logs / f"{node}-worker.log", after, "trainer ended"), default=None)
 
 
 def stopped(cluster, nodes, job, after):
-    """Returns when the last of these nodes' trainers ended its part in a generation, or None until all have."""
+    """Returns the time at which the last of these nodes' trainers ended its part in a generation.
+
+    It is None until all have."""
     times = [min((at for log in (cluster.nodes[n].dir / "logs").glob(f"{job}-0-*.log")
                   for at in logged(log, after, *STOPPED)),
                  default=None) for n in nodes]

@@ -29,7 +29,7 @@ PLACE_PIPES = """import os, sys
 os.dup2(int(sys.argv[1]), 3)
 os.dup2(int(sys.argv[2]), 4)
 os.execv(sys.argv[3], sys.argv[3:])"""
-# The page runs the script `WATCH` to record what its policy has refused.
+# Each page runs the script `WATCH` to record what its content security policy has refused.
 WATCH = """window.violations = [];
 document.addEventListener("securitypolicyviolation",
                           (v) => violations.push(v.violatedDirective + " " + v.blockedURI));"""

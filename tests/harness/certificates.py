@@ -7,7 +7,7 @@ def openssl(*args):
 
 
 class Authority:
-    """Issues certificates from a folder of its own. Its key and certificate are made where they do not exist yet."""
+    """Issues certificates. `folder` keeps the authority's own key and certificate, which are made where it has none."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -62,6 +62,6 @@ def make_certificates(folder, host):
 
 
 def coordinator_flags(env):
-    """Returns the flags with which a coordinator or the command uses the certificates of that environment."""
+    """Returns the flags with which a coordinator or the command uses the certificates of the environment `env`."""
     return ["--tls-cert", env["REKINDLE_TLS_CERT"], "--tls-key", env["REKINDLE_TLS_KEY"],
             "--tls-ca", env["REKINDLE_TLS_CA"], "--token-file", env["REKINDLE_TOKEN_FILE"]]

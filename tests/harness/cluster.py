@@ -106,8 +106,8 @@ class Cluster:
         return self.coordinator_data() / "token"
 
     def swap_coordinator(self, aside, back=None, make=lambda data: None, answers=True):
-        """Kills the coordinator and starts it at its address on another folder: the one that was put aside as `back`,
-        or what `make` makes there. The old folder is moved to `aside`."""
+        """Kills the coordinator and starts it at the same address on another folder: the one that was put aside as
+        `back`, or a new one that `make` fills. The old folder is moved to `aside`."""
         self.kill_coordinator()
         self.coordinator_data().rename(self.dir / aside)
         if back:
@@ -139,7 +139,7 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 self.coordinator.kill()
                 self.coordinator.wait()
-        # Local machines outlive their coordinator.
+        # The machines of local pools outlive their coordinator, so they are killed one by one.
         for name in self.machines():
             self.kill_machine(name)
         shutil.rmtree(self.shared_memory, ignore_errors=True)

@@ -163,7 +163,7 @@ def table(rows):
 
 
 def summary(first, second, rows, seconds):
-    """Returns what the demo prints at its end of the disturbed job `first` and the undisturbed one `second`."""
+    """Returns what the demo prints at its end about the job with faults, `first`, and the one without, `second`."""
     unigram = f"(byte frequencies alone: {first['unigram_bits_per_byte']:.4f})"
     equal = "EQUAL: every bit of weights, moments and data cursor"
     return f"""

@@ -1,4 +1,4 @@
-"""Exchanges two paths in one step, so that a program that writes there never finds nothing and makes it anew."""
+"""Exchanges two paths in one step, so that a program that writes to one never finds it missing and makes it anew."""
 import ctypes
 import os
 

@@ -72,7 +72,7 @@ class FaultProxy:
             self.called.wait_for(lambda: self.calling == 0)
 
     def take(self, method, path):
-        """Returns the fault of this request, or None."""
+        """Returns the fault for a request with this method and path, or None."""
         with self.lock:
             self.requests.append((method, path))
             for fault in self.faults:
@@ -88,7 +88,7 @@ class FaultProxy:
         return None
 
     def end(self, fault):
-        """Notes that the request of that fault is over, however it went."""
+        """Notes that the request with this fault is over, however it went."""
         if fault and fault.kind == "call":
             with self.called:
                 self.calling -= 1
@@ -113,7 +113,7 @@ class ForwardingHandler(BaseHTTPRequestHandler):
         return int(self.headers.get("Content-Length") or 0)
 
     def body(self):
-        # An expectation ("100-continue") was already answered by http.server.
+        # If the client expects "100-continue", http.server has sent it that answer already.
         if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
             return self.rfile.read(self.length())
         parts = []
@@ -122,7 +122,7 @@ class ForwardingHandler(BaseHTTPRequestHandler):
             self.rfile.readline()
         while self.rfile.readline().strip():
             pass
-        # Trailers are dropped. Content that has them is signed by its parts.
+        # The trailers of a chunked body are dropped. The server still accepts the content, whose parts have signatures.
         return b"".join(parts)
 
     def forward(self, body):
@@ -160,7 +160,7 @@ class ForwardingHandler(BaseHTTPRequestHandler):
 
 
 class SpoilingHandler(ForwardingHandler):
-    """Answers a request by what upstream answers, or spoils that by the fault which the proxy has for the request.
+    """Answers a request with what the upstream server answers, spoiled by the fault that the proxy has for it, if any.
 
     The method `spoil_KIND` makes faults of that kind. `server.proxy` is the proxy."""
 

@@ -47,7 +47,7 @@ class Injector:
         return wait_until(there, self.patience, f"the coordinator's record of {kind}", poll=0.1)
 
     def measured(self, kind, act, recovered):
-        """Runs act(), waits for recovered(), and appends the row of this fault."""
+        """Runs act(), waits for recovered(), and appends the fault's row to the results."""
         known = len(self.cluster.status(self.job)["faults"])
         before = completions(self.cluster.marks())
         start = time.monotonic()

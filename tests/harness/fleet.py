@@ -32,11 +32,11 @@ class FleetCluster(Cluster):
 
 
 class Meter:
-    """Measures how long machines exist, from the first to the last look at which they run."""
+    """Measures how long machines exist, from the first to the last poll that finds them running."""
 
     def __init__(self, cluster, period=0.1):
         self.cluster, self.period = cluster, period
-        # `seen` maps a node to [first, last] on the monotonic clock.
+        # `seen` maps a node to [first, last], the monotonic times at which it was seen first and last.
         self.seen = {}
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)

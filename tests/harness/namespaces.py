@@ -30,7 +30,8 @@ def unavailable():
 class Namespaces:
     """Makes a bridge in this namespace, where programs have the address `host`, and a namespace for each node.
 
-    Names hold the process id, so that several test programs can have namespaces at once. It is not thread-safe."""
+    The names of bridge and namespaces contain the process id, so that several test programs can have them at once. A
+    Namespaces is not thread-safe."""
 
     def __init__(self, names):
         self.tag = str(os.getpid())
@@ -77,7 +78,7 @@ class Namespaces:
         return self.host if name == "coordinator" else self.addresses[name]
 
     def drop(self, source, target, rule="-A"):
-        """Drops packets from `source` to `target`, not back, from now on. The rule -D ends that."""
+        """Drops packets from `source` to `target`, but not back. A call with the rule -D ends that."""
         if target == "coordinator":
             where, which = source, ["OUTPUT", "-d", self.host]
         else:
@@ -90,7 +91,7 @@ class Namespaces:
         self.drop(b, a, rule)
 
     def silence(self, name, rule="-A"):
-        """Lets nothing leave the node any more, not even the end of its connections. The rule -D ends that."""
+        """Drops all packets that leave the node, even those that end its connections. A call with -D ends that."""
         run("ip", "netns", "exec", self.space(name), "iptables", rule, "OUTPUT", "!", "-o", "lo", "-j", "DROP")
 
     def slow(self, name, kilobits):
@@ -113,7 +114,8 @@ class Namespaces:
             holder.kill()
             holder.wait()
             holder.stdout.close()
-        # A deleted namespace disappears later, and its link with it. The link's name is used again, so links go first.
+        # A namespace disappears only some time after it is deleted, and its link with it. The link's name is used
+        # again, so links are deleted first.
         for i, name in enumerate(self.names):
             run("ip", "link", "del", self.link(i), check=False)
             run("ip", "netns", "del", self.space(name), check=False)

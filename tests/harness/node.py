@@ -29,7 +29,7 @@ class Node:
     def start_worker(self):
         flags = ["--advertise", self.cluster.addresses[self.name]] if self.name in self.cluster.addresses else []
         if not self.cluster.host.startswith("127."):
-            # Beyond loopback, nodes read one folder by default.
+            # If the coordinator listens beyond loopback, nodes let jobs read only one folder by default.
             flags += ["--data-root", "/"]
         endpoint = self.cluster.endpoint_for.get(self.name, self.cluster.endpoint)
         env = {**self.cluster.worker_env.get(self.name, {})}
@@ -51,7 +51,9 @@ class Node:
         return ["--peer-listen", f"{address}:0"] if address else []
 
     def shared_memory_flags(self):
-        """Gives the node a folder of its own, so that nothing remains of a killed node. A namespace has one already."""
+        """Gives the node a folder of its own for shared memory, which kill() can remove.
+
+        A node in a namespace has a /dev/shm of its own already."""
         if self.enter():
             return []
         self.shared_memory().mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,13 +109,13 @@ class Node:
         return pids
 
     def kill_checkpoint(self):
-        """Kills the service and waits for its end. It keeps its lock while gigabytes of its memory are freed."""
+        """Kills the checkpoint service and waits for its end. It holds its lock while gigabytes of memory are freed."""
         end_all(self.pids("checkpoint"), 60)
 
     def kill(self, wipe=True):
         """Kills everything at once, with disk and shared memory, as if the machine vanished."""
         while pids := {*self.all_pids(), *(child.pid for child in self.children if child.poll() is None)}:
-            # A stopped process sees no other one end.
+            # All processes are stopped first, so that none sees another one end.
             kill(pids, signal.SIGSTOP)
             end_all(pids, 60)
         self.children.clear()

@@ -1,4 +1,4 @@
-"""Drives a test program by a JSON command and a JSON answer a line (checkpoint/testing/probe_commands.h).
+"""Drives a test program by one JSON command and one JSON answer per line (checkpoint/testing/probe_commands.h).
 
 Only the standard library is used."""
 import json
@@ -28,9 +28,9 @@ class Probe:
         for end in (self.process.stdin, self.process.stdout):
             try:
                 end.close()
+            # If the probe died before it read the last command, close() tries to write that command again and fails.
             except BrokenPipeError:
                 pass
-# A dead probe never read the last command.
 
     def send(self, do, **options):
         try:

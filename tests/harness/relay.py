@@ -64,7 +64,7 @@ class Relay:
             one.close()
 
     def listen(self, wanted):
-        """Starts or stops reading from all sockets. While nothing is read, what the kernel takes in goes nowhere."""
+        """Starts or stops reading from all sockets. While nothing is read, received bytes stay in the kernel."""
         for side in [self.listener, *self.pairs]:
             registered = side in self.selector.get_map()
             if wanted and not registered:

@@ -15,7 +15,7 @@ import servers
 
 
 def emulator():
-    """Returns the module pyte. Raises servers.Missing where it cannot be had."""
+    """Returns the module pyte. Raises servers.Missing where it cannot be installed."""
     [site] = glob.glob(f"{servers.python_wheels('terminal')}/lib/python3*/site-packages")
     if site not in sys.path:
         sys.path.append(site)
@@ -33,7 +33,7 @@ class Screen:
         self.bytes = b""
         self.master, end = pty.openpty()
         self.set_size(columns, rows)
-        # The program gets a session of its own with this terminal, because only then Ctrl-C is a signal.
+        # The program gets a session of its own with this terminal, because only then does Ctrl-C become a signal.
         self.process = subprocess.Popen(
             command, env={**os.environ, **(env or {})}, stdin=end, stdout=end, stderr=end, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
@@ -49,7 +49,7 @@ class Screen:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def resize(self, columns, rows):
-        """Changes the size of the window while the program runs, which learns of it by SIGWINCH."""
+        """Changes the size of the window while the program runs. SIGWINCH tells the program."""
         self.read()
         self.screen.resize(rows, columns)
         self.set_size(columns, rows)
@@ -61,12 +61,12 @@ class Screen:
         return bool(termios.tcgetattr(self.master)[3] & termios.ECHO)
 
     def read(self):
-        """Reads all that was written so far."""
+        """Reads all that the program has written to the terminal so far."""
         while select.select([self.master], [], [], 0)[0]:
             try:
                 some = os.read(self.master, 65536)
             except OSError:
-                # The program has ended and closed its side.
+                # The program has ended and closed its side of the terminal.
                 break
             if not some:
                 break
@@ -97,11 +97,11 @@ class Screen:
         return wcwidth.wcswidth(re.sub(r"\033\[[0-9;]*[A-Za-z]", "", line))
 
     def end(self, sig=None, seconds=20):
-        """Waits for the end and returns the exit code, after sending a signal if one is given."""
+        """Waits for the end of the program and returns its exit code, after sending it a signal if one is given."""
         if sig is not None:
             self.process.send_signal(sig)
         end = time.monotonic() + seconds
-        # The program may wait for somebody to read.
+        # The output is read while waiting, because the program may not end before somebody reads it.
         while self.process.poll() is None and time.monotonic() < end:
             select.select([self.master], [], [], 0.05)
             self.read()

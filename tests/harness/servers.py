@@ -37,7 +37,7 @@ SECRET = "not-a-secret-of-anybody"
 
 
 class Missing(Exception):
-    """Says that a server cannot be had on this machine, and why."""
+    """Says that a server or a package is not available on this machine, and why."""
 
 
 def cache_folder(kind, lock):
@@ -174,7 +174,7 @@ class S3(Server):
         config = self.folder / "s3.json"
         config.write_text(json.dumps({"identities": [{
             "name": "t", "credentials": [{"accessKey": self.env["AWS_ACCESS_KEY_ID"], "secretKey": SECRET}],
-            # Without the action "Admin", a client's put cannot make a bucket.
+            # Without the action "Admin", a put by a client cannot create a bucket.
             "actions": ["Read", "Write", "List", "Tagging"]}]}))
         self.filer = free_port()
         ports = {"s3.port": self.port, "filer.port": self.filer}

@@ -11,7 +11,7 @@ import time
 
 from live_processes import kill
 
-# The period in seconds is short beside a micro-batch, so that each micro-batch is slowed alike.
+# `PERIOD` is in seconds. It is short beside a micro-batch, so that each micro-batch is slowed alike.
 PERIOD = 0.01
 
 
@@ -30,10 +30,10 @@ def quota_folder():
 
 
 def children(pids):
-    """Returns the children of any of these. One that has just been forked is found by its parent, not by its name."""
+    """Returns the children of these processes. A process just forked is found by its parent, not by its name."""
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        # A process may end meanwhile.
+        # A process may end while /proc is read.
         with contextlib.suppress(OSError):
             if int(entry.read_text().rsplit(")", 1)[1].split()[1]) in pids:
                 found.append(int(entry.parent.name))
@@ -55,16 +55,17 @@ class Quota:
             (self.group / "cpu.max").write_text(f"{round(period * share)} {period}")
         while pids:
             for pid in pids:
-                # A process may have ended meanwhile.
+                # A process may have ended since it was found.
                 with contextlib.suppress(ProcessLookupError):
                     (self.group / "cgroup.procs").write_text(str(pid))
-            # A process in the group forks into it: whoever is outside was forked before, and is among these.
+            # A child that is forked by a process in the group is in the group, too. So a child outside the group was
+            # forked before its parent was moved, and children() finds it now.
             pids = children(pids)
 
     def end(self):
         while pids := (self.group / "cgroup.procs").read_text().split():
             for pid in pids:
-                # The process may have ended meanwhile.
+                # A process may have ended since it was listed.
                 with contextlib.suppress(OSError):
                     (self.root / "cgroup.procs").write_text(pid)
         self.group.rmdir()
@@ -102,7 +103,7 @@ def throttled(node, share):
     if not node.pids("trainer"):
         raise ValueError(f"no trainer of {node.name} runs that could be slowed")
     found = quota_folder()
-    # Where the parent of a trainer is in the group, a trainer that is started again is slowed, too.
+    # If a trainer's parent is in the group, a trainer that is started again is slowed, too.
     slowed = Quota(node.pids("init"), share, *found) if found else DutyCycle(node.pids("trainer"), share)
     try:
         yield "quota" if found else "duty cycle"

@@ -17,7 +17,7 @@ class Timelines:
             with open(path, "rb") as file:
                 file.seek(self.read_to.get(path, 0))
                 text = file.read()
-            # A killed trainer's last line may be torn.
+            # The last line of a killed trainer may be torn, so only whole lines are read.
             whole = text.rfind(b"\n") + 1
             self.read_to[path] = self.read_to.get(path, 0) + whole
             self.lines += map(json.loads, text[:whole].splitlines())

@@ -1,6 +1,6 @@
 """Tests the AWS adapter against moto's Auto Scaling API, and spot prices against moto's EC2.
 
-A layer before moto is short of capacity, reports late and is strict."""
+A layer in front of moto (autoscaling.py) has few machines, gives outdated answers and refuses what AWS refuses."""
 import json
 import os
 import pathlib
@@ -51,7 +51,7 @@ class AwsTest(unittest.TestCase):
         self.assertEqual(self.desired(2, nodes[1])["code"], "OK")
         self.assertEqual(self.running(), [nodes[0], nodes[2]])
         self.assertEqual(self.call("list", POOL)["desired"], 2)
-        # A repeated request ends no other machine.
+        # If the request to end a machine is repeated, no other machine ends.
         self.assertEqual(self.desired(2, nodes[1])["code"], "OK")
         self.assertEqual(self.running(), [nodes[0], nodes[2]])
         self.assertEqual(self.desired(0)["code"], "OK")
@@ -88,7 +88,7 @@ class AwsTest(unittest.TestCase):
         self.fleet.write_text(json.dumps({"pools": [pool("there", "us-east-1b", "t3.small"),
                                                     pool("nowhere", "us-east-1b", "x9.huge")]}))
         answer = self.call("price", "there")
-        # moto has this price for every type and zone.
+        # In moto every spot price, whatever the type and zone, is 0.00001.
         self.assertEqual((answer["code"], answer.get("price")), ("OK", 0.00001))
         answer = self.call("price", "nowhere")
         self.assertEqual(answer["code"], "NOT_FOUND")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests that the closing line adds up right, whatever kind of program a ctest case is."""
+"""Tests that the last line of a test run counts all tests correctly, whatever kind of program a ctest case is."""
 
 import contextlib
 import io
@@ -21,7 +21,7 @@ def case(name, status, output="", skipped=None):
 
 class CountTests(unittest.TestCase):
     def summary(self, *cases):
-        """Returns (exit code, printed lines) for one file with these cases."""
+        """Returns (exit code, printed lines) for one file with the given ctest cases."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "results-fast.xml")
             with open(path, "w", encoding="utf-8") as file:
@@ -43,7 +43,7 @@ class CountTests(unittest.TestCase):
 
     def test_crash_or_failure_at_exit(self):
         self.assertEqual(self.summary(case("a", "fail", "[ RUN      ] A.B\n"))[1][-1], "0 passed, 1 failed, 0 skipped")
-        # All its tests passed, and then a sanitizer reported an error.
+        # All tests of the program passed, and then a sanitizer reported an error.
         self.assertEqual(self.summary(case("a", "fail", GTEST + "[  PASSED  ] 3 tests.\n"))[1][-1],
                          "3 passed, 1 failed, 0 skipped")
 

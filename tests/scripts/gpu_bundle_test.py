@@ -33,7 +33,7 @@ class Bundle(unittest.TestCase):
                               env={"PATH": os.environ["PATH"], **(environment or {})}, cwd="/")
 
     def pretend(self, rows, code=0):
-        """Makes a bundle whose program prints these lines."""
+        """Makes a bundle whose program prints the given lines."""
         build = pathlib.Path(self.folder.name, "build")
         (build / "bin").mkdir(parents=True)
         program = build / "bin" / "rekindle-bench-gpu"
@@ -85,7 +85,7 @@ class Bundle(unittest.TestCase):
         if not all((build / name).exists() for name in gpu_bundle.FILES):
             self.skipTest("this build has no rekindle-bench-gpu")
         gpu_bundle.make(build, "/nowhere", self.path, "c")
-        # No GPU is visible, even where there is one.
+        # CUDA_VISIBLE_DEVICES hides the GPU, if there is one.
         done = self.run_bundle(environment={"CUDA_VISIBLE_DEVICES": ""})
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("no GPU to check", done.stderr)

@@ -29,7 +29,7 @@ class Install(unittest.TestCase):
 
     def test_everything_is_where_it_is_looked_for(self):
         self.assertIn("is not in your PATH", self.install())
-        # A second installation does no harm.
+        # Installing a second time does no harm.
         self.assertNotIn("PATH", self.install(PATH=f"{self.prefix}/bin:{os.environ['PATH']}"))
         linked = self.prefix / "bin" / "rekindle"
         self.assertTrue(linked.is_symlink())

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests which of the slow tests .ci/run runs, and what it says of its time."""
+"""Tests which of the slow tests .ci/run runs, and how it compares the minutes that it took with the budget."""
 
 import os
 import pathlib

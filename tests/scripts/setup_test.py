@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Tests the scripts' set-up on machines that cannot do it: one clear line and the fix.
+"""Tests the scripts' set-up on machines where it cannot succeed: it prints one clear line and the fix.
 
-Machines are shell functions that replace what the library asks the real one."""
+Shell functions simulate such a machine. They replace the functions with which the scripts examine the real one."""
 
 import os
 import subprocess
@@ -24,8 +24,8 @@ class Setup(unittest.TestCase):
         self.cache = folder.name
 
     def set_up(self, *machine):
-        """Runs the set-up in an empty cache folder, with functions that replace parts of the machine."""
-        # Whatever a case forgets to replace must not reach the real machine.
+        """Runs the set-up in an empty cache folder. The functions in `machine` replace what examines the machine."""
+        # `safe` replaces what a case may forget to replace, so that no case reaches the real machine.
         safe = ["apt-get() { false; }", "sudo() { false; }", "missing_packages() { :; }",
                 "memory_mb() { echo 8000; }", "free_disk_mb() { echo 90000; }", "install_wheels() { false; }"]
         program = "\n".join(['. "$0"', *safe, *machine, "setup_machine", 'echo "ready $REKINDLE_WHEELS"'])
@@ -64,13 +64,13 @@ class Setup(unittest.TestCase):
     def test_no_network_for_wheels_and_a_second_try(self):
         broken = "install_wheels() { mkdir -p $REKINDLE_VENV; echo 'No route to host'; return 1; }"
         self.assert_refused(self.set_up(broken), "step failed", "wheels", "No route to host", "network")
-        # The half-made folder is not taken for a good one.
+        # After a failed set-up, the half-made folder of wheels is not taken for a good one.
         works = ("install_wheels() { mkdir -p $REKINDLE_VENV/bin $REKINDLE_VENV/lib/python3.x/site-packages && "
                  "cp /bin/true $REKINDLE_VENV/bin/python3 && touch $REKINDLE_VENV/.complete; }")
         result = self.set_up(works)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("/lib/python3.x/site-packages", result.stdout)
-        # A good folder is neither made again nor checked for disk space.
+        # A good folder of wheels is neither made again nor checked for disk space.
         self.assertEqual(self.set_up("free_disk_mb() { echo 1; }").returncode, 0)
 
 

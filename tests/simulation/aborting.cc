@@ -1,4 +1,4 @@
-// Models the end of a generation: who is accused and who notices.
+// Models the end of a generation: which ranks are accused of it, and which ranks notice it.
 #include <vector>
 
 #include "absl/status/status.h"
@@ -6,7 +6,8 @@
 
 namespace rekindle::core::simulation {
 
-// Ends the generation for the process and accuses the members that have not come to where the others are.
+// Ends the process's generation, and accuses the members that are not in `there`. A member is in `there` if it has done
+// in time what the process waited for.
 void SimCluster::AccuseMissing(Process& process, const std::set<std::string>& there) {
   std::set<std::string> accused;
   for (const v1::Member& member : FabricOf(process).membership.members()) {
@@ -42,7 +43,7 @@ void SimCluster::LeaveInterrupted(Process& process) {
   });
 }
 
-// Closes the connections of `id` in `generation`. Its peers see that within `within` seconds.
+// Closes the connections of the trainer `id` in `generation`. Its peers see that within `within` seconds.
 void SimCluster::TellPeers(const std::string& id, int generation, double within) {
   auto& fabrics = processes_[id].job->fabrics;
   const auto it = fabrics.find(generation);

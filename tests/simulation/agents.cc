@@ -11,7 +11,7 @@ namespace rekindle::core::simulation {
 namespace {
 
 const agent::Policy kPolicy;
-// A trainer ends at most this many seconds after SIGTERM.
+// A trainer ends at most `kExitSeconds` after SIGTERM.
 constexpr double kExitSeconds = 0.3;
 
 // Describes the node's machine. A machine that was killed comes back with another boot id.
@@ -74,7 +74,7 @@ void SimCluster::AgentReport(SimNode& node) {
       for (const v1::TrainerProcess& process : report.trainers()) processes_.at(process.trainer()).is_known = true;
       if (cluster_->IsListening()) return;
       const v1::NodeDirective directive = cluster_->DirectiveForAgent(name, report.agent_incarnation());
-      // Revision 0 means that it is not decided yet whether the node's name is its own.
+      // Revision 0 means that the coordinator has not decided yet whether the node may use its name.
       if (directive.revision() == 0) return;
       const Cluster::Horizons horizons = cluster_->HorizonsOf(name);
       const double spend_seconds = horizons.spend_until - (queue_.now() + wall_offset_);
@@ -127,7 +127,7 @@ void SimCluster::Act(SimNode& node) {
   const agent::Plan plan = Reconcile(node.decides, kPolicy, queue_.now());
   for (const agent::Action& action : plan.actions) {
     Carry(node, action);
-    // The end of the killed trainer has already made the agent act on the other slots.
+    // When the agent kills a trainer, the end of the trainer has already made the agent act on the other slots.
     if (action.kind == agent::Action::kKill) break;
   }
   const double wake_at = plan.actions.empty() ? plan.wake_at : Reconcile(node.decides, kPolicy, queue_.now()).wake_at;
@@ -209,7 +209,7 @@ void SimCluster::StartTrainer(SimNode& node, int slot, SimJob& job) {
   AtProcess(id, 0, [this](Process& p) { HoldLoop(p.id); });
 }
 
-// Ends the process. If `silent` is set, no socket is closed, as when a machine loses its power.
+// Ends a trainer process. If `silent` is set, no socket is closed, as when a machine loses its power.
 void SimCluster::StopTrainer(Process& process, int code, bool silent) {
   if (!process.alive) return;
   Note(absl::StrCat("trainer ", process.id, " dies, code ", code, silent ? ", silently" : ""));

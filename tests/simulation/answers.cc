@@ -1,6 +1,6 @@
-// Compares the coordinator's decisions with a look at everything. The coordinator itself looks only at what an event
-// concerns, but both must give the same answers. Whoever has to receive another answer must be among those that are
-// woken.
+// Compares the coordinator's decisions with those of a coordinator that looks at everything. The real one looks only at
+// what an event concerns, but both must give the same answers. Every agent or trainer whose answer has changed must be
+// among those that are woken.
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -11,7 +11,8 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// Describes what a job is and does. Costs are left out because they are brought up to date whenever somebody looks.
+// Describes what a job is and does. Costs are left out because they are brought up to date only when somebody asks for
+// them.
 std::string Decided(const v1::JobRecord& record) {
   const v1::JobStatus& status = record.job().status();
   return absl::StrCat(v1::JobState_Name(status.state()), " ", status.reason(), ", ",

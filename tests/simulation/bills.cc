@@ -9,11 +9,11 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// A budget may be exceeded by what its nodes cost in this many seconds.
+// A job may exceed its budget by what its nodes cost in `kPlanningSeconds`.
 constexpr double kPlanningSeconds = 60;
-// A process that is asked to stop as it starts may run for this many seconds.
+// A process that is asked to stop as it starts may run for `kSlow` seconds.
 constexpr double kSlow = 1.5;
-// At most this part of a budget is granted in advance, at the price of the time of the grant.
+// At most a share of `kGrantedPart` of a budget is granted in advance, at the price of the time of the grant.
 constexpr double kGrantedPart = 0.25;
 
 bool IsOver(const v1::JobRecord& record) {
@@ -30,7 +30,7 @@ void SimCluster::NoteBill(const v1::JobRecord& record) {
                        cost.until() - wall_offset_, record.held_nodes_size(), record.lost_nodes_size()));
 }
 
-// Returns null if the machine of the process has no price.
+// Returns the pool that the machine of the process belongs to, or null if the machine has no price.
 const SimPool* SimCluster::PoolOf(const Process& process) const {
   const auto pool = pools_.find(nodes_.at(process.node).pool);
   return pool == pools_.end() ? nullptr : &pool->second;
@@ -42,7 +42,7 @@ void SimCluster::BeginBill(Process& process) {
   ++process.job->bill.processes;
 }
 
-// Returns whether other jobs pay for so much of the machine that they must be paying for the slot of this process.
+// Returns whether other jobs pay for so much of the machine that they must be paying for the slot of `process`.
 bool SimCluster::IsPaidByOthers(const Process& process) const {
   constexpr double kRounding = 1e-6;
   const SimNode& node = nodes_.at(process.node);
@@ -72,7 +72,7 @@ void SimCluster::NotePayers(const v1::JobRecord& record) {
   }
 }
 
-// Adds what the process has cost up to now to its job's bill. This applies only on a machine with a price.
+// Adds what the process has cost up to now to its job's bill. Only machines with a price cost anything.
 void SimCluster::CountRan(Process& process) {
   if (!process.alive || process.counted_until < 0) return;
   const double seconds = queue_.now() - process.counted_until;
@@ -87,8 +87,9 @@ void SimCluster::CountAllRan() {
   for (auto& [id, process] : processes_) CountRan(process);
 }
 
-// Notes the seconds that the coordinator cannot know. If a clock was set while it was away, it cannot tell that step
-// from the time that has passed. The same holds if it was told of the step and was killed before it saved that.
+// Notes the seconds that the coordinator cannot know. If its clock was set while it was away, it cannot tell the jump
+// of the clock from the time that has passed. The same holds if it was told of the jump and was killed before it saved
+// that.
 void SimCluster::NoteClockSetWhileAway() {
   const double unsure = std::abs(wall_offset_ - saved_offset_);
   for (auto& [uid, job] : jobs_) job.bill.unsure += unsure;
@@ -102,7 +103,7 @@ void SimCluster::CheckBill(SimJob& job, const v1::JobRecord& record) {
     NoteBill(record);
   }
   bill.over = IsOver(record);
-  // Nobody could be told that the job is over while the database could not be written. The next turn charges for that
+  // While the database could not be written, nobody could be told that the job is over. The next turn charges for that
   // time.
   const bool rest_comes = stalled_ != told_stalled_;
   const bool is_final = (ends || bill.rest_comes) && !rest_comes;
@@ -110,8 +111,8 @@ void SimCluster::CheckBill(SimJob& job, const v1::JobRecord& record) {
   if (pools_.empty()) return;
   const v1::Cost& cost = record.job().status().cost();
   double highest = 0, lowest = 1e9;
-  // This is one more than the largest possible number of machines, because a machine is given back while its successor
-  // comes.
+  // `most` is the largest number of machines that can serve the job at a time. It is one above the limit of its
+  // machines, because a machine that is replaced is given back only while its successor comes.
   int most = 1;
   for (const auto& [name, pool] : pools_) {
     highest = std::max(highest, pool.highest_price);
@@ -127,7 +128,7 @@ void SimCluster::CheckBill(SimJob& job, const v1::JobRecord& record) {
     }
   }
   if (bill.budget <= 0) return;
-  // A job that is finishing saves its result whatever that costs.
+  // A job that is finishing saves its result whatever the save costs.
   if (record.job().status().state() == v1::FINISHING) {
     bill.forgiven = std::max(bill.forgiven, cost.spent() - bill.budget);
     return;

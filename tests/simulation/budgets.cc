@@ -1,4 +1,4 @@
-// Models users of jobs that were stopped by their budgets. After a while each user allows more.
+// Models the users of jobs that were stopped by their budgets. After a while each user raises the budget.
 #include <algorithm>
 #include <utility>
 
@@ -8,11 +8,11 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// A user notices within this many seconds that a job was stopped.
+// A user notices within `kLongestThought` seconds that a job was stopped.
 constexpr double kLongestThought = 15;
 constexpr double kAgainSeconds = 2;
 constexpr int kMoreEach = 5;
-// Once the faults have stopped, the user allows this many seconds so that the job can end.
+// Once the faults have stopped, the user adds the cost of `kEnough` seconds to the budget, so that the job can end.
 constexpr double kEnough = 3600;
 
 }  // namespace
@@ -24,8 +24,8 @@ void SimCluster::FollowBudget(SimJob& job, const v1::JobRecord& before, const v1
   queue_.At(queue_.now() + chance_.Uniform(1, kLongestThought), [this, &job] { RaiseBudget(job, 0); });
 }
 
-// Allows more again and again until the coordinator has taken that in, as users do. The user allows still more if that
-// does not help.
+// Raises the budget again and again, as users do, until the coordinator has accepted that. If the job still does not go
+// on, the user raises the budget further.
 void SimCluster::RaiseBudget(SimJob& job, int times) {
   const v1::JobRecord& record = records_[job.uid];
   if (record.budget_stop().empty()) {

@@ -26,14 +26,14 @@ std::string FindGap(const std::vector<std::set<int>>& parts, int n) {
 
 }  // namespace
 
-// Returns whether the membership's ranks already had it from a coordinator whose records are gone.
+// Returns whether the ranks already had the membership from a coordinator whose records are gone.
 bool SimCluster::IsTakenOver(const SimJob& job, const v1::Membership& membership) {
   const auto known = job.fabrics.find(membership.generation());
   return known != job.fabrics.end() && known->second.membership.digest() == membership.digest();
 }
 
-// Checks that each generation is above every earlier one and above the newest durable checkpoint, and that its parts
-// are partitions.
+// Checks that each generation is above every earlier one and above the newest durable checkpoint, and that the ranges
+// of its members are a partition of the micro-batches.
 void SimCluster::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
   const bool newer = record.membership().generation() > before.membership().generation();
   if (newer && IsTakenOver(job, record.membership())) return tally_.Count(Fault::kMembershipTakenOver);
@@ -81,7 +81,8 @@ void SimCluster::CheckStatuses(const Effects& effects) {
 
 bool SimCluster::CanBeHeard(const Process& process) {
   const auto node = nodes_.find(process.node);
-  // It was told to leave when others had the state, and will have done so before anybody could ask it for that.
+  // A trainer that is told to exit does not count. The coordinator told it so when other trainers had the state, and it
+  // will have left before anybody could ask it for the state.
   const v1::TrainerDirective told = cluster_->DirectiveForTrainer(process.job->uid, process.id);
   if (told.action() == v1::TrainerDirective::EXIT) return false;
   const bool drains =

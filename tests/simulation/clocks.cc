@@ -5,7 +5,8 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// What is due by a date moves by at most this many seconds, because schedules last only minutes.
+// A clock is set by at most `kStep` seconds, because schedules last only minutes. What the coordinator has planned for
+// a date comes earlier or later by as much.
 constexpr double kStep = 60;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Copies the coordinator's records and brings that copy back after the records have changed.
+// Copies the coordinator's records, and brings the copy back after the records have changed.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,8 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// This is longer than any process is frozen.
+// A coordinator whose records were brought back listens for `kListenSeconds` before it decides, which is longer than
+// any process is frozen.
 constexpr double kListenSeconds = 10;
 constexpr double kLookSeconds = 15;
 
@@ -49,12 +50,12 @@ void SimCluster::BringBackCopy() {
   Crash(chance_.Uniform(0.05, 3));
 }
 
-// Makes the records from the stores. The store of a job has its record as of the copy if it has any checkpoint. Returns
-// false if a job has no checkpoint.
+// Makes the coordinator's records from what the jobs' stores keep, which is each job's record as it was when the copy
+// was made. Returns false if a job has no checkpoint yet.
 bool SimCluster::ReviveFromStores() {
   std::map<std::string, v1::JobRecord> revived;
   for (const auto& [uid, record] : copied_records_) {
-    // The submit of this job had not been taken in.
+    // When the copy was made, the coordinator had not yet handled the submission of this job.
     if (record.job().uid().empty()) continue;
     int generation = 0;
     for (const SavedCheckpoint& saved : jobs_.at(uid).store) generation = std::max(generation, saved.generation);
@@ -69,10 +70,12 @@ bool SimCluster::ReviveFromStores() {
   return true;
 }
 
-// Looks again and again whether anything of the old job still runs. If nothing does, the user says so.
+// Checks again and again whether any process that ran for the job before the records were lost still runs. Once none
+// does, the user tells the coordinator so.
 void SimCluster::LookForOld(SimJob& job) {
   const v1::JobRecord& record = records_[job.uid];
-  // The coordinator refused what the user asked for while the job was being recovered.
+  // While the job was being recovered, the coordinator refused the user's requests, so a job that is still paused is
+  // resumed now.
   if (!record.has_recovered()) {
     if (!lossy_ && coordinator_up_ && record.want_paused()) Feed(ResumeJob{.uid = job.uid});
     return;

@@ -1,5 +1,5 @@
-// Models the coordinator's database as coordinator/server/loop treats it. While it cannot be written,
-// nothing is decided and time stands still for the core. While it is slow, every answer waits.
+// Models the coordinator's database as coordinator/server/loop treats it. While the database cannot be written, nothing
+// is decided and time stands still for the core. While it is slow, every answer waits.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -29,7 +29,7 @@ void SimCluster::DatabaseFault() {
   }
 }
 
-// Saves what was decided as soon as the database allows it. Nobody hears of the decision before.
+// Saves a turn's decisions as soon as the database allows it. Nobody hears of them before.
 void SimCluster::AwaitDatabase(Turned turned, double since) {
   queue_.At(queue_.now() + kRetrySeconds,
             [this, turned = std::move(turned), since, life = coordinator_life_]() mutable {

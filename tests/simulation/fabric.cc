@@ -37,8 +37,8 @@ std::set<int> SimCluster::AssignedTo(const Process& process, int step) {
   return assigned;
 }
 
-// Sometimes changes the ranges of the ranks. All ranks have the same measurements and therefore cut alike. Here chance
-// decides what the measurements say.
+// Sometimes changes the ranks' ranges of micro-batches. In the real trainer all ranks have the same measurements and
+// therefore compute the same ranges. Here chance stands in for the measurements.
 void SimCluster::MaybeRecut(const SimJob& job, Fabric& fabric, int step) {
   if (!chance_.Happens(0.2)) return;
   const int ranks = fabric.membership.members_size();
@@ -83,7 +83,7 @@ void SimCluster::TakeState(Process& process) {
     if (p.job->options.sharded) {
       std::set<std::string> others;
       for (const v1::Member& member : membership.members()) {
-        if (!In(processes_[member.trainer()], generation)) return;  // The closed connection will end this.
+        if (!In(processes_[member.trainer()], generation)) return;  // The closed connection will end the generation.
         others.insert(member.trainer());
       }
       if (!AreThere(others, membership.step())) {
@@ -92,7 +92,7 @@ void SimCluster::TakeState(Process& process) {
     }
     const Process& source = processes_[membership.members(membership.source().rank()).trainer()];
     if (source.id != p.id && FindMember(membership, p.id)->needs_state()) {
-      if (!In(source, generation)) return;  // The closed connection will end this.
+      if (!In(source, generation)) return;  // The closed connection will end the generation.
       return HaveState(p, source.report.step(), true);
     }
     if (p.report.step() != membership.step() || !p.report.has_state()) {
@@ -109,7 +109,7 @@ void SimCluster::TakeState(Process& process) {
   });
 }
 
-// Notes that the process has the state of the step. A process that stands there already has nothing to write.
+// Notes that the process has the state of `step`. `written` says that it did not have that state before.
 void SimCluster::HaveState(Process& process, int step, bool written) {
   TakeShards(process, step);
   bool interrupted = false;
@@ -128,7 +128,7 @@ void SimCluster::HaveState(Process& process, int step, bool written) {
     if (In(p, generation)) AccuseMissing(p, FabricOf(p).has_state);
   });
   if (static_cast<int>(fabric.has_state.size()) < fabric.membership.members_size()) return;
-  // This is the barrier: all ranks have their state now.
+  // After this barrier all ranks have their state.
   for (const std::string& id : std::set<std::string>(fabric.has_state)) {
     AtProcess(id, chance_.Uniform(0, 0.02), [this, generation](Process& p) {
       if (!In(p, generation)) return;
@@ -140,7 +140,7 @@ void SimCluster::HaveState(Process& process, int step, bool written) {
 
 void SimCluster::Compute(Process& process) {
   const std::set<int> assigned = AssignedTo(process, process.report.step());
-  // The time for each micro-batch is such that a step of one rank alone takes less than its deadline.
+  // A micro-batch takes so little time that even one rank alone makes a step within the deadline.
   const double each = 0.02 * (1 + (process.node.back() % 3)) * 10 / std::max(10, process.job->options.micro_batches);
   Say(process, [&](train::Reporter& r) {
     r.Assign(assigned);
@@ -201,7 +201,7 @@ void SimCluster::Reduce(SimJob& job, int generation, int step) {
     ending = std::max(ending, processes_[member.trainer()].ending_seen);
   }
   const bool holds = std::any_of(fabric.holds.begin(), fabric.holds.end(), [](const auto& h) { return h.second; });
-  // Nothing is applied any more once all steps are made.
+  // No step is applied any more once the job has made all its steps.
   if (!holds && step < job.options.steps) return StandStill(job, generation, step, ending);
   GoOn(job, generation, step, ending);
 }
@@ -220,7 +220,8 @@ void SimCluster::GoOn(SimJob& job, int generation, int step, Ending ending) {
   }
 }
 
-// Prepares the step. It is applied when all ranks have prepared it and none has left since, as far as each can tell.
+// Lets the process prepare the step. It is applied when all ranks have prepared it and none has left since, as far as
+// each can tell.
 void SimCluster::Prepare(Process& process, int generation, int step, Ending ending) {
   Fabric& fabric = process.job->fabrics[generation];
   bool prepared = false;
@@ -257,7 +258,7 @@ void SimCluster::Applied(Process& process, int generation, int step, Ending endi
   const std::set<int> next = ending == Ending::kNone ? AssignedTo(process, step + 1) : std::set<int>();
   Say(process, [&](train::Reporter& r) {
     r.EndApply(step + 1, 0, next);
-    // The reduction shows that all ranks had applied the steps before.
+    // The reduction of a step shows that all ranks had applied the steps before.
     r.Update([&](train::Report& report) { report.completed_step = step; }, false);
   });
   fabric.applied[step + 1].insert(process.id);

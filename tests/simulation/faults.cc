@@ -1,4 +1,4 @@
-// Plans what goes wrong and when. This is a function of the seed.
+// Plans what goes wrong and when, as a function of the seed.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -15,7 +15,7 @@ constexpr double kShortAbsence = 15, kLongAbsence = 60;
 
 }  // namespace
 
-// Returns any node that is not gone for good, or null if all are gone.
+// Returns a random node that is not gone for good, or null if all are gone.
 SimNode* SimCluster::AnyNode() {
   std::vector<SimNode*> there;
   for (auto& [name, node] : nodes_) {
@@ -39,7 +39,7 @@ std::vector<Process*> SimCluster::Running(const SimNode& node) {
   return running;
 }
 
-// Returns any process that runs on the node, or null if none does.
+// Returns a random process that runs on the node, or null if none does.
 Process* SimCluster::AnyOf(const SimNode& node) {
   const std::vector<Process*> running = Running(node);
   if (running.size() > 1) return running[chance_.Pick(static_cast<int>(running.size()))];
@@ -170,7 +170,7 @@ void SimCluster::GiveNotice(SimNode& node) {
   queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
 }
 
-// Cuts the data connection between the node and any other.
+// Cuts the data connection between the node and a random other one for a while.
 void SimCluster::CutData(const std::string& name) {
   const std::string other = AnyNode()->name;
   if (other == name) return;
@@ -194,7 +194,7 @@ void SimCluster::PauseOrResume() {
   }
 }
 
-// Kills everything at once, or adds a node.
+// Kills all trainers at once, or adds a node.
 void SimCluster::KillAllOrAddNode() {
   if (chance_.Happens(0.5)) {
     KillHolders(true);
@@ -265,8 +265,8 @@ void SimCluster::Heal() {
   ResumeAll();
 }
 
-// Resumes all paused jobs again and again until the coordinator has taken that in, as users do. A pause may still be
-// under way.
+// Resumes all paused jobs again and again, as users do, until the coordinator has accepted that. A pause may still be
+// under way when ResumeAll begins.
 void SimCluster::ResumeAll() {
   if (cluster_->IsListening()) {
     queue_.At(queue_.now() + 1, [this] { ResumeAll(); });
@@ -274,10 +274,10 @@ void SimCluster::ResumeAll() {
   }
   std::vector<std::string> wanted;
   for (const auto& [uid, record] : records_) {
-    if (jobs_.at(uid).bill.stopped) continue;  // It goes on when it may spend more.
+    if (jobs_.at(uid).bill.stopped) continue;  // A job stopped by its budget goes on when it may spend more.
     if (jobs_.at(uid).paused || record.want_paused()) wanted.push_back(uid);
   }
-  // A paused job may be unknown until its trainers have been heard.
+  // The coordinator may not know a paused job until it has heard its trainers.
   const bool all_known = std::all_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
     const auto record = records_.find(entry.first);
     return !entry.second.submitted || (record != records_.end() && !record->second.job().uid().empty());

@@ -12,11 +12,11 @@ namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kLookSeconds = 1;
-// Most users wait this many seconds before they ask for a found job to be taken over.
+// Most users wait `kPatience` seconds before they ask for a found job to be taken over.
 constexpr double kPatience = 20;
-// A found job is taken over within this many seconds if its store says whose it is.
+// A found job is taken over within `kProofSeconds` if its store says whose job it is.
 constexpr double kProofSeconds = 10;
-// After this many seconds everything has arrived that was sent before the copy was brought back.
+// Everything that was sent before the copy was brought back has arrived after `kUnderWay` seconds.
 constexpr double kUnderWay = 0.1;
 
 }  // namespace
@@ -26,7 +26,7 @@ bool SimCluster::HasRecord(const SimJob& job) const {
   return record != records_.end() && !record->second.job().uid().empty();
 }
 
-// Keeps what a trainer gets of its job's record in order to write it to the job's store.
+// Keeps the job file that the coordinator gives to trainers, which write it to the job's store.
 void SimCluster::KeepFile(SimJob& job, const v1::JobRecord& record) {
   if (options_.copies == 0) return;
   v1::JobFile& told = job.lost.told;
@@ -42,8 +42,8 @@ void SimCluster::StoreFile(SimJob& job) {
   if (options_.copies > 0) job.lost.stored = job.lost.told;
 }
 
-// Returns whether the coordinator hears everything that runs of the job, some of it is in a generation, and the job's
-// store can be read wherever it runs.
+// Returns whether the coordinator hears all of the job's processes, each of them can read the job's store, and at least
+// one is in a generation.
 bool SimCluster::IsProvable(const SimJob& job) const {
   if (!CanCommit() || database_slow_until_ > queue_.now() || job.lost.stored.job_uid().empty()) return false;
   bool any = false;
@@ -66,7 +66,7 @@ void SimCluster::KillNodesOf(const SimJob& job) {
   }
 }
 
-// Looks for a lost job again and again, as a user does who misses it.
+// Looks for a lost job again and again, as a user who misses it does.
 void SimCluster::LookForLost(SimJob& job) {
   job.lost.found = false;
   job.lost.provable_for = 0;
@@ -78,7 +78,7 @@ void SimCluster::LookForLost(SimJob& job) {
 void SimCluster::FollowFound(SimJob& job) {
   if (!job.submitted) return;
   if (HasRecord(job)) {
-    // The record comes from the job's store, so the earlier processes are still awaited.
+    // If the record was recovered from the job's store, the coordinator still waits for the earlier processes.
     if (records_[job.uid].has_recovered()) LookForOld(job);
     return;
   }
@@ -97,7 +97,7 @@ void SimCluster::FollowFound(SimJob& job) {
     if (!lives) Forsake(job);
     return;
   }
-  if (known->job().status().state() != v1::FOUND) return;  // Its record is being saved.
+  if (known->job().status().state() != v1::FOUND) return;  // The job's record is being saved.
   if (!job.lost.found) {
     job.lost.found = true;
     job.lost.adopt_at = queue_.now() + (chance_.Happens(0.4) ? 0 : kPatience);
@@ -109,13 +109,13 @@ void SimCluster::FollowFound(SimJob& job) {
   }
   if (lives && queue_.now() < job.lost.adopt_at) return;
   if (!lives && known->secret().empty()) return GiveUp(job);
-  if (AnyIsOther()) return MendNodes();  // What it is taken over with says what is right from then on.
+  if (AnyIsOther()) return MendNodes();  // The members that are taken over decide which data is right.
   Note(absl::StrCat("the user of ", job.uid, " asks to take it over"));
   Feed(AdoptJob{job.uid});
 }
 
-// Gives the job up. All of it ended before an agent could say what it was, so nobody can take it over and its user does
-// without it.
+// Gives the job up. All its processes ended before an agent could say what they were, so nobody can take the job over
+// and its user does without it.
 void SimCluster::GiveUp(SimJob& job) {
   Note(absl::StrCat(job.uid, " is given up"));
   job.submitted = false;
@@ -132,7 +132,8 @@ void SimCluster::Forsake(SimJob& job) {
   job.highest_reducing = {};
   job.completed = 0;
   job.paused = false;
-  // The first trainer to report decides which data and arithmetic are right.
+  // In the new job the first trainer to report decides which data and arithmetic are right, so all nodes are mended
+  // before.
   MendNodes();
   Submit(job);
 }
@@ -143,7 +144,8 @@ void SimCluster::NoteAdoption(const v1::Event& event) {
   tally_.Count(is_proven ? Fault::kFoundProven : Fault::kFoundAdopted);
 }
 
-// Reports what was wanted of the jobs that the node has to leave alone, and what their stores have of them.
+// Adds to the node's report what its agent was last asked to run for the jobs that the node has to leave alone, and
+// what the stores contain that it has to read.
 void SimCluster::TellOfLeftAlone(const SimNode& node, v1::NodeReport* report) {
   for (const std::string& uid : node.directive.leave_alone()) {
     const auto wanted = node.wanted.find(uid);

@@ -9,15 +9,16 @@ namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kLookSeconds = 0.5;
-// The settling time consists of several parts. A process on the machines may be silent at first and is given up after
-// 11 s. Then it has `kPauseSeconds` to save its state. Before that, orders in two pools may each take
-// `kPoolStartSeconds` without result. At last a trainer needs 6 s to start.
+// `kSettleSeconds` is how long a job may wait although less important work runs. First, orders in two pools may each
+// take `kPoolStartSeconds` without result. Then a silent process of the less important job is given up after 11 s, and
+// its other processes have `kPauseSeconds` to save the state. At last a trainer needs 6 s to start.
 constexpr double kSettleSeconds = 11 + kPauseSeconds + 2 * kPoolStartSeconds + 6;
 
-// Returns whether the job trains. A gang may train on machines of several places until it has moved.
+// Returns whether the job trains. A gang may train on machines of several pools until it has moved into one.
 bool Trains(const v1::JobRecord& record) { return record.job().status().state() == v1::RUNNING; }
 
-// Returns whether the job has made all its steps. It keeps the machines that have its state, whoever waits.
+// Returns whether the job has made all its steps. A finishing job keeps the machines that have its state, whichever job
+// waits.
 bool IsFinishing(const v1::JobRecord& record) { return record.job().status().state() == v1::FINISHING; }
 
 bool IsOver(const v1::JobRecord& record) {
@@ -38,18 +39,19 @@ bool SimCluster::IsUsable(const SimNode& node) const {
          known != node_records_.end() && !known->second.draining();
 }
 
-// Returns a less important job and the node on which its trainers keep this job from its minimum. The result is empty
-// if no job does that or if this job does not wait.
+// Returns a less important job, and the node on which its trainers keep `job` from its minimum. The result is empty if
+// no job does that or if `job` does not wait.
 std::string SimCluster::RunsInstead(const SimJob& job) {
   const v1::JobRecord& record = records_[job.uid];
-  // The job may be waiting for its budget.
+  // A job with a budget does not count, because it may be waiting for its budget.
   if (job.options.budget > 0) return "";
   if (!job.submitted || record.job().uid().empty() || IsOver(record) || Trains(record) || IsFinishing(record) ||
       record.want_paused())
     return "";
   const int min = std::max(1, job.options.min);
   const bool gang = job.options.min == job.options.max && min > 1;
-  // These maps count slots by the place where a gang may come together: a pool, or the machines that nobody ordered.
+  // `held` and `room` count slots by place. All workers of a gang must run in one place, which is a pool or the
+  // machines that nobody ordered.
   std::map<std::string, int> held, room;
   std::string below;
   for (const auto& [name, node] : nodes_) {
@@ -61,7 +63,7 @@ std::string SimCluster::RunsInstead(const SimJob& job) {
       const bool lower =
           !wanted.empty() && !IsFinishing(records_[wanted]) && jobs_.at(wanted).options.priority < job.options.priority;
       if (wanted.empty() || wanted == job.uid || lower) ++room[place];
-      // A less important job that only waits keeps its slot as well, but it does not run instead.
+      // If a slot of a less important job has no process, that job waits as well, so it does not run instead of `job`.
       if (!lower || node.slots[slot].process.empty()) continue;
       if (below.empty()) below = absl::StrCat(wanted, " of priority ", jobs_.at(wanted).options.priority, " on ", name);
     }
@@ -73,7 +75,7 @@ std::string SimCluster::RunsInstead(const SimJob& job) {
   return fits ? below : "";
 }
 
-// Adds to the time for which the job waits although less important work runs. The count starts again whenever other
+// Adds to the time for which `job` waits although less important work runs. The count starts again whenever other
 // machines are there or another coordinator runs.
 void SimCluster::CheckInversion(SimJob& job) {
   const std::string instead = RunsInstead(job);
@@ -86,7 +88,8 @@ void SimCluster::CheckInversion(SimJob& job) {
     }
   }
   absl::StrAppend(&usable, " ", coordinator_life_);
-  // A machine that was ordered for the job to replace a dead one comes only when the dead one is known to be dead.
+  // Waiting does not count while a pool has a machine that never registers. The machine that would replace it comes
+  // only after the coordinator has given it up.
   const bool waits =
       std::any_of(pools_.begin(), pools_.end(), [](const auto& pool) { return !pool.second.dead.empty(); });
   const bool counts = !instead.empty() && coordinator_up_ && !waits && usable == job.usable;

@@ -27,7 +27,7 @@ v1::JobRecord NewRecord(const SimJob& job) {
 
 }  // namespace
 
-// Submits the job again and again until it is known to be taken in, as users do.
+// Submits the job again and again, as users do, until the coordinator has saved its record.
 void SimCluster::Submit(SimJob& job) {
   if (!job.submitted) {
     const JobOptions& is = job.options;

@@ -22,7 +22,8 @@ double SimCluster::ClockOf(const Process& process) const { return queue_.now() *
 
 bool SimCluster::Holds(const Process& process, int generation) const { return process.lease->Holds(generation); }
 
-// Takes the lease from an answer that says something new.
+// Takes the lease of the process from an answer of the coordinator, unless the answer only asks for the process's
+// membership.
 void SimCluster::TakeLease(Process& process, const Answer& answer, double sent) {
   const v1::TrainerDirective& directive = answer.directive;
   if (directive.tell_membership()) return;
@@ -56,7 +57,7 @@ void SimCluster::HoldLoop(const std::string& id) {
   AtProcess(id, kAskSeconds, [this](Process& p) { HoldLoop(p.id); });
 }
 
-// Sets the lease to match what the coordinator has saved.
+// Makes the coordinator's own view of a job's lease agree with the record that the coordinator has saved.
 void SimCluster::SetLease(const v1::JobRecord& record) {
   SetSpending(record);
   const v1::JobState state = record.job().status().state();
@@ -128,8 +129,8 @@ void SimCluster::AskAgain(SimJob& job, int generation, int step, Ending ending) 
   });
 }
 
-// Ends a generation that stands still because one member has gone. If no connection was closed, the others notice that
-// only at their deadline.
+// Ends a generation that stands still because one member has gone. If no connection was closed, the others notice its
+// absence only at their deadline.
 void SimCluster::EndStanding(const v1::Membership& membership) {
   for (const v1::Member& member : membership.members()) {
     AtProcess(member.trainer(), kProgressDeadline, [this, membership](Process& p) {

@@ -24,20 +24,20 @@
 
 namespace rekindle::core::simulation {
 
-// These are settings of the coordinator. They are shorter than usual because a schedule lasts about a minute.
+// The settings of the coordinator below are shorter than usual, because a schedule lasts about a minute.
 inline constexpr double kPauseSeconds = 6;
 inline constexpr double kPoolStartSeconds = 6;
-// This is longer than a late machine takes to register.
+// `kRegisterSeconds` is longer than a late machine takes to register.
 inline constexpr double kRegisterSeconds = 18;
 inline constexpr double kLeaseSeconds = 6;
 inline constexpr double kLeaseSaveSeconds = 1;
 inline constexpr double kLeaseStepSeconds = 1;
-// The clock of a machine runs faster or slower than the coordinator's by at most this share.
+// The clock of a machine runs faster or slower than the coordinator's by at most a share of `kClocksDiffer`.
 inline constexpr double kClocksDiffer = 0.009;
-// The coordinator's Unix time starts here, so that it stays after 1970 however the clock is set.
+// The coordinator's Unix time starts at `kUnixStart`, so that it stays after 1970 however the clock is set.
 inline constexpr double kUnixStart = 1e6;
 inline constexpr char kCluster[] = "cluster";
-// Trainers report these values as the fingerprint of their data and the digest of their arithmetic probe.
+// Trainers report `kData` as the fingerprint of their data and `kProbe` as the digest of their arithmetic probe.
 inline constexpr char kData[] = "data";
 inline constexpr char kProbe[] = "probe";
 
@@ -61,18 +61,18 @@ struct Fabric {
   std::set<std::string> entered;
   std::set<std::string> aborted;
   std::set<std::string> has_state;
-  // Maps each trainer to the step and the micro-batches that it has contributed.
+  // `contributed` maps each trainer to the step to which it has contributed, and to the micro-batches that it gave.
   std::map<std::string, std::pair<int, std::set<int>>> contributed;
   bool connected = false;
-  // Maps each trainer to whether its lease held when it contributed.
+  // `holds` maps each trainer to whether its lease held when it contributed to the step.
   std::map<std::string, bool> holds;
-  // Maps a step to the ends of the ranges that the ranks agreed to use from that step on.
+  // `cuts` maps a step to the ends of the ranges of micro-batches that the ranks use from that step on.
   std::map<int, std::vector<int>> cuts;
   // `reduced` is the newest step whose all-reduce is done.
   int reduced = -1;
-  // With a sharded state, maps a step to the trainers that have prepared it and can apply their part alone.
+  // With a sharded state, `prepared` maps a step to the trainers that have prepared it and can apply their part alone.
   std::map<int, std::set<std::string>> prepared;
-  // Maps a number of steps to the trainers that have applied that many.
+  // `applied` maps a number of steps to the trainers that have applied that many.
   std::map<int, std::set<std::string>> applied;
 };
 
@@ -137,16 +137,17 @@ struct SimJob {
   std::set<std::string> recorded;
   // For `inverted_for` seconds a less important job has been running although this job's minimum could be filled.
   double inverted_for = 0;
-  // `usable` names the machines and the life of the coordinator for which `inverted_for` counts.
+  // `usable` names the machines and the run of the coordinator's process during which `inverted_for` has been counted.
+  // If either of them changes, the count starts again.
   std::string usable;
   Bill bill;
   Lost lost;
 };
 
-// A rank waits this many seconds for the others.
+// A rank waits `kProgressDeadline` seconds for the others.
 inline constexpr double kProgressDeadline = 2;
 
-// This kind of accusation is used when a generation ends and no rank is accused.
+// `kAccusesNobody` is the kind of accusation when a generation ends and no rank is accused.
 inline constexpr auto kAccusesNobody = comm::Accusation::Kind::kClosed;
 
 // Says how a generation ends at a step boundary.
@@ -163,9 +164,9 @@ struct Process {
   double frozen_until = 0;
   // `reporting` is null before the process has been started.
   std::unique_ptr<Reporting> reporting;
-  // `report` is what is true of the process, whether it is published or not. Only `SimCluster::Say` changes it.
+  // `report` is what is true of the process, published or not. Only `SimCluster::Say` changes it.
   v1::TrainerReport report;
-  // `sequence` is the number of the newest message.
+  // `sequence` is the number of the newest message that the process has sent.
   int64_t sequence = 0;
   // `applies` says that the process is writing the state. Whatever ends its generation waits until that is done.
   bool applies = false;
@@ -272,11 +273,11 @@ struct SimPool {
   bool answered = true;
   // `reported` is the number of machines in the last report. It is -1 if none was sent since the coordinator started.
   int reported = -1;
-  // `ended` and `told` are the ended machines and all machines of that report.
+  // `ended` and `told` are the ended machines and all machines of the provider's last report.
   std::vector<std::string> ended;
   std::vector<PoolMachine> told;
   PriceHistory prices;
-  // `least_price` is the lowest price that the coordinator may count with now.
+  // `least_price` is the lowest price that the coordinator may charge now.
   double least_price = 0;
   // `highest_price` is the highest price so far.
   double highest_price = 0;

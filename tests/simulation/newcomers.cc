@@ -22,15 +22,14 @@ void SimCluster::AddNode() {
   AgentLoop(name, 1);
 }
 
-// Replaces the machine with another one. The old one never comes back.
+// Replaces a machine with another one. The old machine never comes back.
 void SimCluster::ReplaceNode(SimNode& node) {
   tally_.Count(Fault::kNodeRenamed);
   node.gone = true;
   queue_.At(queue_.now() + chance_.Uniform(0.5, 5), [this] { AddNode(); });
 }
 
-// Says again and again that machines are gone for good, as their operators know, until the coordinator has taken that
-// in.
+// Says again and again that machines are gone for good, as their operators know, until the coordinator knows it.
 void SimCluster::GiveUpGone() {
   queue_.At(queue_.now() + kSayAgainSeconds, [this] { GiveUpGone(); });
   if (!coordinator_up_ || cluster_->IsListening()) return;
@@ -42,7 +41,8 @@ void SimCluster::GiveUpGone() {
 
 // Makes the trainers that start on the node from now on read other data or compute differently.
 void SimCluster::ChangeNode(SimNode& node) {
-  // The first trainer decides which data and arithmetic are right. Here that happens before any fault.
+  // The first trainer decides which data and arithmetic are right, so no node is changed before each job has had a
+  // generation.
   for (const auto& [uid, job] : jobs_) {
     if (records_[uid].membership().generation() == 0) return;
   }

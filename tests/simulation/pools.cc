@@ -12,8 +12,8 @@ constexpr double kLate = 5;
 
 }  // namespace
 
-// Takes the order unless the coordinator dies before. Such an order may be lost, because the next one contains the
-// whole desired state again.
+// Takes the coordinator's order to the provider, unless the coordinator dies before. The order is lost then, which does
+// no harm, because the next one contains the whole desired state again.
 void SimCluster::TakeOrder(const PoolOrder& order) {
   queue_.At(queue_.now() + kOrderSeconds, [this, order, life = coordinator_life_] {
     if (!coordinator_up_ || life != coordinator_life_) return;
@@ -34,8 +34,8 @@ void SimCluster::PoolLoop(const std::string& name) {
   queue_.At(queue_.now() + chance_.Uniform(0.5, 2), [this, name] { PoolLoop(name); });
 }
 
-// Makes or ends machines until the pool matches its order. If fewer are wanted, the machines that were named go first,
-// and then the newest ones.
+// Makes or ends machines until the pool matches its order. If fewer machines are wanted, those that the order names end
+// first, and then the newest ones.
 void SimCluster::Fulfil(SimPool& pool) {
   const int desired = std::clamp(pool.order.nodes, 0, pool.options.max);
   const bool ends = pool.order.surplus == Surplus::kEnds;

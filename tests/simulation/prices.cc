@@ -7,7 +7,7 @@
 
 namespace rekindle::core::simulation {
 
-// Returns the prices of the fleet file together with those that were heard since.
+// Returns the prices that the fleet file states, together with those that were heard since.
 PriceBook SimCluster::PricesOfPools() const {
   PriceBook book;
   for (const auto& [name, pool] : pools_) {
@@ -23,8 +23,8 @@ PriceBook SimCluster::PricesOfPools() const {
   return book;
 }
 
-// Changes the price of a pool. It holds at once. Until the coordinator has heard of it, what runs costs at least the
-// lower price.
+// Changes the price of a pool at once. Until the coordinator has heard of the new price, what runs costs at least the
+// lower of the two prices.
 void SimCluster::ChangePrice() {
   auto it = pools_.begin();
   std::advance(it, chance_.Pick(static_cast<int>(pools_.size())));
@@ -47,7 +47,7 @@ void SimCluster::ChangePrice() {
   Feed(PricesSet{PricesOfPools()}, known);
 }
 
-// Lets a coordinator that starts know all prices.
+// Makes all prices known to a coordinator that starts.
 void SimCluster::KnowPrices() {
   CountAllRan();
   for (auto& [name, pool] : pools_) pool.least_price = pool.prices.back().price;

@@ -30,7 +30,7 @@ class Reporting {
   v1::TrainerReport Said() const;
 
  private:
-  // Keeps what was published. The simulation delivers it.
+  // Keeps what the reporter has published, for the simulation to deliver.
   class Control final : public train::ControlPlane {
    public:
     void Publish(const train::Report& report, bool urgent) override;

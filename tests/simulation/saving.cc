@@ -1,11 +1,11 @@
-// Models how checkpoints are written, following worker/train/engine_{checkpoint,flush}.cc.
+// Models how checkpoints are written, following worker/train/save/{saver,blocking_save}.cc.
 #include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kSaveDeadline = 4;
-// The final checkpoint is taken with this probability while there are faults.
+// While there are faults, the final checkpoint is written with the probability `kFinalIsTaken`.
 constexpr double kFinalIsTaken = 0.5;
 
 }  // namespace

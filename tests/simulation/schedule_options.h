@@ -53,10 +53,10 @@ struct Options {
   bool renames = false;
   // `longest_away` is the longest time in seconds that the coordinator is away after a kill.
   double longest_away = 3;
-  // `absences` is how often the coordinator is away for longer than what was granted lasts.
+  // `absences` is how often the coordinator is away for longer than jobs may spend without it.
   int absences = 0;
-  // If `compare` is set, the decisions are compared with a look at everything after each turn and not only after the
-  // last one.
+  // If `compare` is set, the coordinator's decisions are compared with those of a coordinator that looks at everything,
+  // after each turn and not only after the last one.
   bool compare = false;
   // `unheard` is how often the coordinator hears nothing from some nodes for a while.
   int unheard = 0;
@@ -64,11 +64,11 @@ struct Options {
   int store = 0;
   // `prices` is how often the price of a pool changes.
   int prices = 0;
-  // An ordered machine ends itself after this many seconds without a coordinator. With 0 it never does.
+  // An ordered machine ends itself after `alone_seconds` without a coordinator. With 0 it never does.
   double alone_seconds = 0;
   // `copies` is how often the coordinator's records are brought back from a copy.
   int copies = 0;
-  // If `from_stores` is set, only what the jobs' stores keep is left of that copy.
+  // If `from_stores` is set, a copy that is brought back contains only what the jobs' stores keep.
   bool from_stores = false;
 };
 

@@ -8,8 +8,8 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// One in this many schedules compares the decisions with a look at everything after each turn. That takes minutes for
-// 200 nodes.
+// In one of `kCompareEvery` schedules the coordinator's decisions are compared after each turn with those of a
+// coordinator that looks at everything, which takes minutes for 200 nodes.
 constexpr uint64_t kCompareEvery = 50;
 constexpr int kMostMoreToCompare = 10;
 
@@ -26,7 +26,7 @@ Options OneJob(uint64_t seed) {
   return options;
 }
 
-// Makes the schedule long enough that nodes that cannot be heard are given up.
+// Makes the schedule so long that nodes that the coordinator cannot hear are given up.
 void AddUnheard(uint64_t seed, Options* options) {
   options->unheard = 1 + static_cast<int>(seed / 5 % 2);
   options->jobs[0].steps = 400;
@@ -40,13 +40,13 @@ void AddStore(uint64_t seed, Options* options) {
   options->chaos_seconds = 25;
 }
 
-// Adds a second job that is submitted before or after the copy is made.
+// Adds a second job, which is submitted before or after the copy of the coordinator's records is made.
 void AddLaterJob(Chance& chance, Options* options) {
   options->nodes = std::max(options->nodes, 3);
   options->jobs[0].max = options->nodes - 1;
   JobOptions later = options->jobs[0];
   later.name = "later";
-  later.min = chance.Happens(0.4) ? 2 : 1;  // With two workers it may have to wait.
+  later.min = chance.Happens(0.4) ? 2 : 1;  // With a minimum of 2 it may have to wait.
   later.max = 2;
   later.steps = 300;
   later.submit_at = chance.Uniform(10, 40);
@@ -99,7 +99,7 @@ Options ManyJobs(uint64_t seed, int fewest_pools) {
   for (int i = 0; i < pools; ++i) {
     options.pools.push_back({.name = i == 0 ? "near" : "far", .max = 2 + chance.Pick(2), .price = 1.0 + i});
   }
-  const int largest = pools > 0 ? 2 : std::min(3, options.nodes);  // A gang comes together in one pool.
+  const int largest = pools > 0 ? 2 : std::min(3, options.nodes);  // All workers of a gang run in one pool.
   const int jobs = 2 + chance.Pick(2);
   for (int i = 0; i < jobs; ++i) {
     JobOptions job;
@@ -117,7 +117,7 @@ Options ManyJobs(uint64_t seed, int fewest_pools) {
   return options;
 }
 
-// Makes small schedules. Each has at most one kind of trouble beside the usual faults.
+// Makes schedules of a small cluster. Each has at most one kind of trouble beside the usual faults.
 Options Few(uint64_t seed) {
   if (seed % 10 == 8) return ManyJobs(seed, 0);
   if (seed % 20 == 6) return ManyJobs(seed, 1);
@@ -128,7 +128,7 @@ Options Few(uint64_t seed) {
   return options;
 }
 
-// Makes jobs that share many machines. Several kinds of trouble may come at once.
+// Makes schedules in which jobs share many machines. Several kinds of trouble may come at once.
 Options Many(uint64_t seed, int nodes) {
   Chance chance(~seed);
   Options options;
@@ -159,7 +159,7 @@ Options Many(uint64_t seed, int nodes) {
   return options;
 }
 
-// Adds troubles that may come beside those of any schedule.
+// Adds kinds of trouble that any schedule may have.
 void AddTroubles(uint64_t seed, Options* options) {
   Chance chance(seed ^ 0x9e3779b97f4a7c15);
   if (chance.Happens(0.25)) options->database = 1 + chance.Pick(3);

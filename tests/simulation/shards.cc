@@ -1,4 +1,4 @@
-// Models a sharded optimizer state, following worker/train/sharded_*.cc.
+// Models a sharded optimizer state, following worker/train/state/{placement,moment_transfer}.cc.
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +17,7 @@ std::vector<bool> BlocksIn(const v1::TrainerReport& report) {
   return blocks;
 }
 
-// Returns the blocks as the ranges that a report contains.
+// Returns the blocks of optimizer state as the ranges that a report contains.
 std::vector<int> RangesOf(const std::vector<bool>& blocks) {
   std::vector<int> ranges;
   for (int b = 0; b < kBlocks; ++b) {
@@ -47,8 +47,8 @@ bool Reaches(const v1::TrainerReport& report, int step) {
 
 }  // namespace
 
-// Returns whether the processes together have every block of that step, and at least one of them has all of its
-// weights.
+// Returns whether the processes together have every block of the optimizer state of `step`, and at least one of them
+// has all weights of that step.
 bool SimCluster::AreThere(const std::set<std::string>& processes, int step) const {
   std::vector<bool> there(kBlocks);
   bool whole = false;
@@ -63,8 +63,8 @@ bool SimCluster::AreThere(const std::set<std::string>& processes, int step) cons
   return whole;
 }
 
-// Adds the blocks that the generation wants from the process to those it has that are still good. Others may need the
-// old blocks until all ranks have theirs.
+// Lets the process hold the blocks that its generation wants it to hold. If it has blocks of `step` already, it keeps
+// them, because other ranks may need them until all ranks have theirs.
 void SimCluster::TakeShards(Process& process, int step) {
   if (!process.job->options.sharded) return;
   std::vector<bool> blocks = Wanted(FabricOf(process).membership, process.id);

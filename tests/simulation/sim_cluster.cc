@@ -11,21 +11,21 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// A message takes at most this many seconds.
+// A message takes at most `kSlowest` seconds.
 constexpr double kSlowest = 0.03;
 constexpr double kLost = 0.04;
 constexpr double kDoubled = 0.04;
-// With this probability the coordinator is killed in a turn, before or after it has saved.
+// With the probability `kCrashInStep` the coordinator is killed in a turn, before or after it has saved.
 constexpr double kCrashInStep = 0.0008;
-// With this probability an event waits for the end of a turn. It waits for at most `kLongestTurn` seconds, together
-// with all events that arrive meanwhile.
+// With the probability `kBusy` an event waits for the end of a turn. It waits for at most `kLongestTurn` seconds,
+// together with all events that arrive meanwhile.
 constexpr double kBusy = 0.3;
 constexpr double kLongestTurn = 0.01;
 constexpr double kSlowCommit = 1;
 constexpr double kIdleSeconds = 10;
 constexpr double kPoolAvoidSeconds = 4;
 constexpr double kReturnSeconds = 3;
-// The jobs have this many seconds to finish after the faults have stopped.
+// The jobs have `kFinishSeconds` to finish after the faults have stopped.
 constexpr double kFinishSeconds = 400;
 constexpr size_t kJournalLines = 4000;
 
@@ -71,7 +71,7 @@ void SimCluster::Send(const std::string& node, std::function<void()> arrive) {
 
 void SimCluster::StartCoordinator() {
   Tunables tunables;
-  // The limit is high because here the schedule kills the trainers.
+  // The limit of failed starts is high, because it is the schedule that kills the trainers.
   tunables.max_start_failures = 1000;
   tunables.exclusion_seconds = 5;
   tunables.pause_seconds = kPauseSeconds;
@@ -127,7 +127,7 @@ void SimCluster::Crash(double away) {
 
 void SimCluster::Feed(const Event& event, std::function<void()> then) {
   arrived_.emplace_back(event, std::move(then));
-  if (arrived_.size() > 1 || commits_) return;  // The turn is due already.
+  if (arrived_.size() > 1 || commits_) return;  // A turn for the arrived events is due already.
   if (!lossy_ || !chance_.Happens(kBusy)) return RunTurn();
   queue_.At(queue_.now() + chance_.Uniform(0, kLongestTurn), [this, life = coordinator_life_] {
     if (coordinator_up_ && life == coordinator_life_) RunTurn();
@@ -135,7 +135,7 @@ void SimCluster::Feed(const Event& event, std::function<void()> then) {
 }
 
 void SimCluster::RunTurn() {
-  if (commits_) return;  // The next turn takes in what has arrived.
+  if (commits_) return;  // The next turn handles the events that have arrived.
   ++coordinator_steps_;
   const bool crash = lossy_ && chance_.Happens(kCrashInStep);
   const bool saved = !crash || chance_.Happens(0.5);
@@ -188,7 +188,7 @@ void SimCluster::Save(const Effects& effects) {
   for (const v1::Event& e : effects.events) {
     Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
     NoteAdoption(e);
-    // The completed steps of the old processes are given up with these processes.
+    // When the old processes of a job are given up, so are the steps that they have completed.
     if (e.kind() == "old_given_up") jobs_.at(e.job()).completed = 0;
   }
 }

@@ -26,7 +26,7 @@ class SimCluster {
 
   // Plays the whole schedule. Returns an empty string, or what went wrong.
   std::string Play();
-  // Returns the last things that happened, oldest first.
+  // Returns the journal of the last things that happened, oldest first.
   const std::deque<std::string>& journal() const { return journal_; }
   int steps_of_coordinator() const { return coordinator_steps_; }
   const Tally& tally() const { return tally_; }
@@ -35,18 +35,18 @@ class SimCluster {
   // Holds what a trainer receives as an answer to its report.
   struct Answer {
     v1::TrainerDirective directive;
-    // This is infinite if the job may spend without limit.
+    // `spend_seconds` is infinite if the job may spend without limit.
     double spend_seconds = 0;
   };
 
-  // These functions are in sim_cluster.cc. They model the coordinator and the messages to it.
+  // The functions in sim_cluster.cc model the coordinator and the messages to it.
   void Start();
   void StartCoordinator();
-  // Gives the event to the coordinator, which takes in all events that have arrived in its next turn. Calls `then`
-  // after that turn is saved, unless the coordinator dies before.
+  // Gives the event to the coordinator, whose next turn handles all events that have arrived. Calls `then` after that
+  // turn is saved, unless the coordinator dies before.
   void Feed(const Event& event, std::function<void()> then = {});
   void RunTurn();
-  // A turn holds the events that arrived and what was decided. Nothing of it is told to anybody before it is saved.
+  // A turn holds the events that arrived and what was decided. Nobody is told anything of the turn before it is saved.
   using Arrived = std::pair<Event, std::function<void()>>;
   struct Turned {
     std::vector<Arrived> arrived;
@@ -61,7 +61,8 @@ class SimCluster {
   // Sends a message between a node and the coordinator with a delay. Sometimes it is lost or arrives twice.
   void Send(const std::string& node, std::function<void()> arrive);
 
-  // These functions are in answers.cc. An answer is represented by the revision of its directive.
+  // The functions in answers.cc compare the coordinator's decisions with those of a coordinator that looks at
+  // everything. An answer is represented by the revision of its directive.
   struct Answers {
     std::map<std::string, int> trainers, nodes;
   };
@@ -69,17 +70,17 @@ class SimCluster {
   void CompareWithFull();
   void CheckWoken(const Answers& before, const Effects& effects, const std::vector<Arrived>& arrived);
 
-  // These functions are in database.cc.
+  // The functions in database.cc model a database that cannot be written or is slow.
   double CoreNow() const;
   bool CanCommit() const;
   void DatabaseFault();
   void AwaitDatabase(Turned turned, double since);
 
-  // These functions are in clocks.cc.
+  // The functions in clocks.cc model wall clocks that are set.
   void StepClock();
   void FollowClocks(Effects* effects);
 
-  // These functions are in newcomers.cc.
+  // The functions in newcomers.cc model machines that come in the place of others.
   void AddNode();
   void ReplaceNode(SimNode& node);
   void GiveUpGone();
@@ -88,7 +89,7 @@ class SimCluster {
   bool AnyIsOther() const;
   void CheckAlike(const v1::Membership& membership);
 
-  // These functions are in agents.cc.
+  // The functions in agents.cc model the nodes' agents.
   void AgentLoop(const std::string& name, int incarnation);
   void AgentReport(SimNode& node);
   void ObeyNode(SimNode& node, const v1::NodeDirective& directive);
@@ -101,7 +102,7 @@ class SimCluster {
   void StartTrainer(SimNode& node, int slot, SimJob& job);
   void StopTrainer(Process& process, int code, bool silent);
 
-  // These functions are in trainers.cc. They model how a trainer talks to the coordinator.
+  // The functions in trainers.cc model how a trainer talks to the coordinator.
   void AtProcess(const std::string& id, double delay, std::function<void(Process&)> run);
   void TrainerLoop(const std::string& id);
   // Changes the process through its reporter. The report is sent at once if the coordinator may decide on it.
@@ -112,10 +113,10 @@ class SimCluster {
   Fabric& FabricFor(const Process& process, const v1::Membership& membership);
   void Enter(Process& process, const v1::Membership& membership);
 
-  // This function is in jobs.cc.
+  // The function in jobs.cc models how users submit jobs.
   void Submit(SimJob& job);
 
-  // These functions are in pools.cc. They model pools that take orders.
+  // The functions in pools.cc model pools that take orders.
   void TakeOrder(const PoolOrder& order);
   void PoolLoop(const std::string& name);
   void Fulfil(SimPool& pool);
@@ -124,13 +125,13 @@ class SimCluster {
   void TellOfPool(SimPool& pool);
   void MarketFault();
 
-  // These functions are in inversion.cc. They find jobs that wait although less important work runs.
+  // The functions in inversion.cc find jobs that wait although less important work runs.
   void InversionLoop();
   void CheckInversion(SimJob& job);
   std::string RunsInstead(const SimJob& job);
   bool IsUsable(const SimNode& node) const;
 
-  // These functions are in fabric.cc. They model the data plane.
+  // The functions in fabric.cc model the data plane.
   static Fabric& FabricOf(const Process& process) { return process.job->fabrics[process.report.generation()]; }
   void Connect(SimJob& job, int generation);
   void TakeState(Process& process);
@@ -146,7 +147,7 @@ class SimCluster {
   static std::set<int> AssignedTo(const Process& process, int step);
   bool Reachable(const std::string& a, const std::string& b) const;
 
-  // These functions are in store.cc. They model what trainers find in the store of their job.
+  // The functions in store.cc model what trainers find in the store of their job.
   bool IsAway(const Process& process) const;
   bool CanRead(const Process& process) const;
   bool CanRestore(const Process& process, const std::string& manifest) const;
@@ -159,24 +160,24 @@ class SimCluster {
   bool DamageNewest(SimJob& job);
   void KillHolders(bool others_too);
 
-  // These functions are in saving.cc.
+  // The functions in saving.cc model how checkpoints are written.
   void BeginSave(Process& process, int generation, int step);
   void Commit(Process& process, int generation, int step);
   void SaveAndStop(Process& process, int generation, train::Phase phase);
   void Stop(Process& process, train::Phase phase);
 
-  // These functions are in aborting.cc.
+  // The functions in aborting.cc model how a generation ends.
   void AccuseMissing(Process& process, const std::set<std::string>& there);
   void Abort(Process& process, comm::Accusation::Kind kind, const std::set<std::string>& accused);
   void LeaveInterrupted(Process& process);
   void TellPeers(const std::string& id, int generation, double within);
 
-  // These functions are in shards.cc. They keep track of who holds what of a sharded optimizer state.
+  // The functions in shards.cc keep track of who holds what of a sharded optimizer state.
   void TakeShards(Process& process, int step);
   void ReleaseShards(Process& process);
   bool AreThere(const std::set<std::string>& processes, int step) const;
 
-  // These functions are in faults.cc.
+  // The functions in faults.cc plan what goes wrong.
   void PlanFaults();
   void OneFault();
   void KillTrainer(Process& process);
@@ -200,7 +201,7 @@ class SimCluster {
   std::vector<Process*> Running(const SimNode& node);
   Process* AnyOf(const SimNode& node);
 
-  // These functions are in checks.cc.
+  // The functions in checks.cc check what must hold whatever happens.
   static bool IsTakenOver(const SimJob& job, const v1::Membership& membership);
   void CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
   void CheckStatuses(const Effects& effects);
@@ -209,17 +210,17 @@ class SimCluster {
   void CheckNothingLost(SimJob& job, const v1::Membership& membership);
   bool CanBeHeard(const Process& process);
 
-  // This function is in durable.cc.
+  // The function in durable.cc checks that no generation is formed below the newest durable checkpoint.
   void CheckDurable(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
 
-  // These functions are in copies.cc.
+  // The functions in copies.cc bring the coordinator's records back from a copy.
   void PlanCopies();
   void BringBackCopy();
   bool ReviveFromStores();
   void LookForOld(SimJob& job);
   void Listen();
 
-  // These functions are in found.cc. They follow jobs that were submitted after the copy was made.
+  // The functions in found.cc follow jobs that were submitted after the copy was made.
   void KeepFile(SimJob& job, const v1::JobRecord& record);
   void StoreFile(SimJob& job);
   void LookForLost(SimJob& job);
@@ -233,14 +234,14 @@ class SimCluster {
   void TellOfLeftAlone(const SimNode& node, v1::NodeReport* report);
   void CheckLeftAlone(const Process& process, const std::string& how);
 
-  // These functions are in spending.cc. They limit for how long a job may spend without the coordinator.
+  // The functions in spending.cc limit for how long a job may spend without the coordinator.
   void SetSpending(const v1::JobRecord& record);
   double SpendSeconds(const std::string& uid) const;
   void TellAlone(SimNode& node, double sent, double alone_seconds, double spend_seconds);
   void ConsiderEnd(SimNode& node);
   static bool KeepsFinalState(const Process& process);
 
-  // These functions are in bills.cc. They compare what jobs cost with what they may cost.
+  // The functions in bills.cc compare what jobs cost with what they may cost.
   const SimPool* PoolOf(const Process& process) const;
   void NoteBill(const v1::JobRecord& record);
   void BeginBill(Process& process);
@@ -251,16 +252,16 @@ class SimCluster {
   void NoteClockSetWhileAway();
   void CheckBill(SimJob& job, const v1::JobRecord& record);
 
-  // These functions are in budgets.cc. They model what users do about budgets.
+  // The functions in budgets.cc model what users do about budgets.
   void FollowBudget(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
   void RaiseBudget(SimJob& job, int times);
 
-  // These functions are in prices.cc.
+  // The functions in prices.cc model what machines cost.
   PriceBook PricesOfPools() const;
   void ChangePrice();
   void KnowPrices();
 
-  // These functions are in leases.cc.
+  // The functions in leases.cc model leases.
   double ClockOf(const Process& process) const;
   bool Holds(const Process& process, int generation) const;
   bool IsFresh(const Process& process, int generation) const;
@@ -282,24 +283,24 @@ class SimCluster {
   int coordinator_steps_ = 0;
   double wake_at_ = 0;
   std::vector<Arrived> arrived_;
-  // `commits_` says that a turn is being saved. The next turn waits for that.
+  // `commits_` says that a turn is being saved. The next turn waits until it is saved.
   bool commits_ = false;
   bool lossy_ = true;
   double coordinator_since_ = 0;
-  // By `stalled_` seconds less has passed for the core than for the coordinator's process.
+  // `stalled_` is by how many seconds less time has passed for the core than for the coordinator's process.
   double stalled_ = 0;
   double database_fails_until_ = 0;
   double database_slow_until_ = 0;
   // `wall_offset_` is the difference between the coordinator's Unix time and the virtual time.
   double wall_offset_ = kUnixStart;
-  // `told_offset_` and `told_stalled_` are the values that the core knows.
+  // `told_offset_` and `told_stalled_` are the values of `wall_offset_` and `stalled_` that the core knows.
   double told_offset_ = kUnixStart;
   double told_stalled_ = 0;
-  // `saved_offset_` is the offset by which the newest saved records were counted.
+  // `saved_offset_` is the value of `wall_offset_` that the core knew when the newest records were saved.
   double saved_offset_ = kUnixStart;
   // `named_` is the number of nodes so far that nobody ordered.
   int named_ = 0;
-  // `jobs_` has the job's uid as key. `records_` has it too and holds what the coordinator has saved of the jobs.
+  // `jobs_` and `records_` have the job's uid as key. `records_` holds what the coordinator has saved of the jobs.
   std::map<std::string, SimJob> jobs_;
   std::map<std::string, v1::JobRecord> records_;
   std::map<std::string, v1::NodeRecord> node_records_;

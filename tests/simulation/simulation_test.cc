@@ -2,7 +2,7 @@
 // what is played:
 //   REKINDLE_SIM_SEED=N plays only the schedule of seed N and prints its journal.
 //   REKINDLE_SIM_FIRST_SEED=N starts with seed N instead of 1.
-//   REKINDLE_SIM_COUNT=N plays N small schedules and as many larger ones as belong to them.
+//   REKINDLE_SIM_COUNT=N plays N small schedules, and for about as long those of each larger size.
 //   REKINDLE_SIM_SECONDS=N plays for N seconds instead, whatever the number of schedules.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -36,13 +36,14 @@ constexpr int kSchedules = 150;
 #endif
 constexpr int kEnoughForEachFault = 500;
 constexpr int kMostSeedsNamed = 200;
-// This many small schedules take as long as one schedule of that size. The numbers were measured.
+// `kWorth` has for each size how many small schedules take as long as one schedule of that size. The numbers were
+// measured.
 constexpr std::array<int, std::size(kSizes)> kWorth = {1, 10, 60};
 
-// This is the seed of the schedule that is being played. The signal handler needs it after a crash.
+// `playing` is the seed of the schedule that is being played. The signal handler needs it after a crash.
 volatile std::sig_atomic_t playing = 0;
 
-// Prints how to play the schedule again in which this program crashed. It uses only what a signal handler may call.
+// Prints how to replay the schedule in which this program crashed. It uses only what a signal handler may call.
 void TellSeed(int signal) {
   char text[] = "\ncrashed: play it again with REKINDLE_SIM_SEED=0000000000\n";
   auto seed = static_cast<uint32_t>(playing);
@@ -53,7 +54,7 @@ void TellSeed(int signal) {
   std::raise(signal);
 }
 
-// Plays schedules and keeps what they showed.
+// Plays schedules and keeps their violations and counts.
 class Search {
  public:
   explicit Search(uint64_t first) : first_(first) {}
@@ -74,7 +75,7 @@ class Search {
     if (failed_ <= kMostSeedsNamed) absl::StrAppend(&seeds_, "REKINDLE_SIM_SEED=", seed, ": ", violation, "\n");
   }
 
-  // Plays the next schedule of that size.
+  // Plays the next schedule of the size `size`.
   void PlayNext(size_t size) {
     uint64_t seed = first_ + 3 * static_cast<uint64_t>(next_[size]++);
     while (static_cast<size_t>(SizeOf(seed)) != size) ++seed;

@@ -1,5 +1,6 @@
 // Models how long jobs may spend and ordered machines may run without word from the coordinator. It follows
-// coordinator/server/{lease_book,loop}.cc. The real Lease decides for a trainer and the real Alone for an agent.
+// coordinator/server/{boards/lease_book,loop/loop}.cc. The real Lease decides for a trainer and the real Alone for an
+// agent.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -45,7 +46,8 @@ void SimCluster::TellAlone(SimNode& node, double sent, double alone_seconds, dou
                    leaves_alone);
 }
 
-// Returns whether the process has made all steps. It keeps the result and does not go before that is durable.
+// Returns whether the process has made all steps. Such a process keeps the result and does not go before the result is
+// durable.
 bool SimCluster::KeepsFinalState(const Process& process) {
   return In(process, process.report.generation()) && process.report.step() >= process.job->options.steps;
 }
@@ -59,7 +61,7 @@ void SimCluster::ConsiderEnd(SimNode& node) {
     node.ends_at = 0;
     return;
   }
-  // The machine takes that long to save what runs there.
+  // Once its time is over, the machine has until `ends_at` to save what runs there.
   if (node.ends_at == 0) {
     node.ends_at = queue_.now() + chance_.Uniform(0, chance_.Happens(0.7) ? 5 : common::kMachineEndSeconds);
   }

@@ -16,8 +16,8 @@ train::CheckpointName NameOf(const SavedCheckpoint& saved) {
   return {ManifestOf(saved.generation, saved.step), saved.generation, saved.step};
 }
 
-// Reports the newest undamaged checkpoint that has that name or is older. Without a name all checkpoints count. Damaged
-// shards are found only if `verify` is set. Returns an empty string, or what is missing.
+// Reports the newest undamaged checkpoint that is not newer than the checkpoint `name`. Without a name all checkpoints
+// count. Damaged shards are found only if `verify` is set. Returns an empty string, or what was not found.
 std::string LookAt(std::vector<SavedCheckpoint> there, const std::string& name, bool verify, train::Report* report) {
   report->restorable = {};
   report->damaged.clear();
@@ -91,8 +91,8 @@ void SimCluster::AwaitStore(Process& process) {
   });
 }
 
-// Looks for the checkpoint that the directive names, at once and then after growing pauses. A process in a generation
-// does not look.
+// Looks in the store for the checkpoint that the directive names, at once and then after growing pauses. A process in a
+// generation does not look.
 void SimCluster::FollowSearch(Process& process) {
   const v1::TrainerReport& report = process.report;
   if (report.phase() == v1::TRAINER_RUNNING || report.phase() == v1::TRAINER_STARTING) return;

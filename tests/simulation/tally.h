@@ -39,7 +39,7 @@ enum class Fault {
   kMarketGives,
   kMachineLate,
   kMachineNeverRegisters,
-  // A provider says this of a node that the coordinator no longer hears from.
+  // `kMachineEnded` means that a provider reports the end of a machine whose node the coordinator no longer hears from.
   kMachineEnded,
   kOrderShort,
   kSaveFailed,

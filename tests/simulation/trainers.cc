@@ -1,4 +1,5 @@
-// Models how a trainer talks to the coordinator, following worker/train/{engine,reporter,coordinator_session}.cc.
+// Models how a trainer talks to the coordinator, following
+// worker/train/{engine/engine,control/reporter,sessions/coordinator_session}.cc.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +15,8 @@ Ending EndingIn(const v1::TrainerDirective& directive) {
 
 }  // namespace
 
-// Runs `run` after the delay. A dead process does nothing. A frozen process does it when it wakes.
+// Runs `run` in a process after the delay. In a dead process it is not run. In a frozen one it is run when the process
+// wakes.
 void SimCluster::AtProcess(const std::string& id, double delay, std::function<void(Process&)> run) {
   queue_.At(queue_.now() + delay, [this, id, run = std::move(run)] {
     Process& process = processes_[id];
@@ -70,7 +72,7 @@ void SimCluster::Report(Process& process) {
   });
 }
 
-// Ends the process that the coordinator refuses. A trainer with the right data and arithmetic must never be refused.
+// Ends a process that the coordinator refuses. A trainer with the right data and arithmetic must never be refused.
 void SimCluster::BeRefused(Process& process, const std::string& error) {
   if (process.report.data_fingerprint() == kData && process.report.probe_digest() == kProbe) {
     return Violate(absl::StrCat(process.id, " is refused: ", error));
@@ -88,7 +90,7 @@ void SimCluster::BeRefused(Process& process, const std::string& error) {
 
 void SimCluster::Obey(Process& process, const v1::TrainerDirective& directive) {
   process.known_revision = directive.revision();
-  if (directive.tell_membership()) return;  // The earlier directive stands.
+  if (directive.tell_membership()) return;  // The earlier directive still holds.
   process.directive = directive;
   if (!directive.error().empty()) return BeRefused(process, directive.error());
   if (directive.action() == v1::TrainerDirective::EXIT) {
@@ -100,17 +102,19 @@ void SimCluster::Obey(Process& process, const v1::TrainerDirective& directive) {
   if (In(process, report.generation())) {
     process.ending_seen = newer ? Ending::kNone : EndingIn(directive);
     if (!newer && directive.action() != v1::TrainerDirective::WAIT) return;
-    // The directive is obeyed once the process has left its generation.
+    // The process obeys the directive once it has left its generation.
     return Abort(process, kAccusesNobody, {});
   }
   if (newer && FindMember(directive.membership(), process.id) != nullptr) return Enter(process, directive.membership());
   if (!newer || report.phase() == v1::TRAINER_READY) return;
-  // The process is not a member of the newer generation. It stays warm, but the state it holds no longer counts.
+  // The trainer is not a member of the newer generation. It becomes ready to join a later one, and the state that it
+  // holds no longer counts.
   Say(process, [](train::Reporter& r) { r.BecomeReady(); });
 }
 
-// Returns the communicator of the membership. After a copy of the records was brought back, a number may be given a
-// second time. Ranks of two memberships never meet, even if both have the same number.
+// Returns the communicator of the membership. A coordinator that was restored from an older copy of its records may
+// give the number of a generation a second time. Ranks of two memberships never meet, even if both have the same
+// number.
 Fabric& SimCluster::FabricFor(const Process& process, const v1::Membership& membership) {
   const int generation = membership.generation();
   Fabric& fabric = process.job->fabrics[generation];
@@ -143,7 +147,7 @@ void SimCluster::Enter(Process& process, const v1::Membership& membership) {
     });
     return;
   }
-  // This is the deadline for connecting.
+  // The ranks of a generation have 1.5 s to connect to each other.
   AtProcess(process.id, 1.5, [this, generation](Process& p) {
     Fabric& fabric = p.job->fabrics[generation];
     if (fabric.connected || p.report.generation() != generation) return;

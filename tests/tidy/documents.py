@@ -7,7 +7,7 @@ import subprocess
 
 from repository import Finding
 
-# The documents at the top that are checked beside those in docs/.
+# The documents `FOR_READERS` at the top of the repository are checked beside those in docs/.
 FOR_READERS = ("README.md", "CONTRIBUTING.md")
 PATH = re.compile(r"(?<![\w/.-])((?:\./)?(?:scripts|examples|docs|bench|tests|deploy|\.ci)/[\w./-]*\w)")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
@@ -67,7 +67,7 @@ def tests(repository):
 
 
 def verbs(repository, path):
-    """Checks that the program knows every `rekindle VERB`, where the program has been built."""
+    """Checks that the program, if it has been built, knows every `rekindle VERB` that a document names."""
     program = repository.build and os.path.join(repository.build, "bin", "rekindle")
     if not program or not os.path.exists(program):
         return

@@ -16,7 +16,7 @@ def check(repository):
 
 
 def findings(code, output):
-    """Yields one finding a file, at its first line that differs."""
+    """Yields one finding per file, at the first line that the formatter would change."""
     first = {}
     for path, line in PLACE.findall(output):
         first.setdefault(path, int(line))

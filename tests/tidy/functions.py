@@ -7,25 +7,26 @@ import re
 from repository import Finding
 
 SOURCES = (".h", ".cc", ".cu", ".cuh")
-# Lines are counted in files with these endings, and in scripts.
+# The width of lines is checked in files whose names end as `WITH_COLUMNS` says, and in scripts.
 WITH_COLUMNS = (*SOURCES, ".py", ".sh", ".proto", ".cmake", "CMakeLists.txt")
 MAX_FUNCTION, MAX_COLUMNS = 60, 120
-# A header that matches `NO_FUNCTION` stands before the brace of a block that is not a function.
+# A header that matches `NO_FUNCTION` comes before the brace of a block that is not a function.
 NO_FUNCTION = re.compile(
     r"^(inline )?(namespace|class|struct|enum|union|extern|switch|if|for|while|do|else|try|catch)\b"
     r"|=$|\breturn$|^\{?$|,$|\($")
-# The tokens that may have braces which do not count: text, comments, characters and preprocessor lines.
+# `TOKEN` matches what may have braces that do not count: text, comments, characters and preprocessor lines.
 TOKEN = re.compile(r'R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\])\''
                    r'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.DOTALL | re.MULTILINE)
 
 
 def blank(match):
-    """Returns a text with as many lines as the match, but without a brace."""
+    """Returns what replaces the match: a text with as many lines but without braces."""
     return ('""' if match.group(0)[0] in "R\"'" else "") + "\n" * match.group(0).count("\n")
 
 
 def blocks(text):
-    """Yields (header, first line, last line) of each pair of braces. The header is its statement up to the brace."""
+    """Yields (header, first line, last line) of each pair of braces. The header is the statement before the
+    opening brace."""
     plain = TOKEN.sub(blank, text)
     stack, line, begin, begin_line = [], 1, 0, None
     for at, character in enumerate(plain):
@@ -61,7 +62,7 @@ def functions(path, text):
 
 
 def is_script(repository, path):
-    """Returns whether the file is a program for an interpreter without an ending, such as scripts/test."""
+    """Returns whether the file is a script whose name has no ending, such as scripts/test."""
     return "." not in path.rpartition("/")[2] and repository.text(path).startswith("#!")
 
 

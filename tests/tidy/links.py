@@ -9,7 +9,7 @@ COMMAND = re.compile(
 KEYWORDS = {"SRCS", "DEPS", "LABELS", "TIMEOUT", "PUBLIC", "PRIVATE", "INTERFACE"}
 RPC = re.compile(r"^rk_proto$|grpc|protobuf", re.IGNORECASE)
 
-# Each rule is (folders it applies to, what their targets may not link, fix).
+# Each rule is (the folders that it applies to, what their targets may not link, the fix).
 RULES = [
     (("coordinator/", "cli/", "worker/agent/"), re.compile(r"torch|cuda|arrow|parquet|nccl", re.IGNORECASE),
      "these programs never link torch, CUDA, NCCL or Arrow: split the library that brings it"),
@@ -17,12 +17,12 @@ RULES = [
      "nobody links Arrow but the plugins rekindle_objects and, as rk_parquet, rekindle_parquet, loaded when needed"),
     (("kernels/",), RPC, "kernels link no gRPC and no protobuf"),
 ]
-# This is the code that reads data or computes. The declarations of the same kinds are rk_data_declared,
-# rk_models_declared and rk_levers.
+# `DATA_OR_KERNELS` matches the targets with code that reads data or computes. Code that only declares kinds of data,
+# models or levers is in rk_data_declared, rk_models_declared and rk_levers.
 DATA_OR_KERNELS = re.compile(
     r"^rk_(data|data_kinds|data_samples|kernels\w*|models|models_aten|models_kinds|optimizers)$")
 
-# Each rule is (target, what it may not link, fix).
+# Each rule is (the target, what it may not link, the fix).
 TARGET_RULES = [
     ("rekindle-coordinator", DATA_OR_KERNELS,
      "the coordinator asks what the kinds declare, and links none of their code"),

@@ -7,12 +7,13 @@ from repository import Finding
 WRAPPER = "common/sync/mutex.h"
 STANDARD = re.compile(r"\bstd::(mutex|shared_mutex|recursive_mutex|timed_mutex|lock_guard|unique_lock|scoped_lock"
                       r"|shared_lock|condition_variable|condition_variable_any)\b")
-# A member ends with an underscore. A mutex in a function guards what its comment says.
+# The name of a mutex that is a member ends with an underscore. A mutex that is local to a function is not checked, and
+# its comment says what it guards.
 MEMBER = re.compile(r"^\s*(?:mutable |static )?(?:common::)?Mutex (\w+_)\b")
 
 
 def guards(text, name):
-    """Returns whether the text says what that mutex guards, or why it guards no field."""
+    """Returns whether the text says what the mutex `name` guards, or why it guards no field."""
     return re.search(rf"GUARDED_BY\([^)]*\b{name}\)", text) or re.search(
         rf"`{name}` [^\n]*(?:\n\s*//[^\n]*)*guards no field", text)
 

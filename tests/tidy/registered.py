@@ -8,12 +8,12 @@ import subprocess
 from repository import Finding
 
 
-# The object file of a compiler command lies in a folder that is named like its target.
+# In a compiler command, the object file is in a folder that is named like its target.
 OBJECT = re.compile(r" -o \S*CMakeFiles/([^/]+)\.dir/")
 
 
 class Skipped(Exception):
-    """Says that the rule cannot be checked here, and why."""
+    """Says why a rule cannot be checked, for instance because nothing has been built."""
 
 
 def check(repository):
@@ -36,7 +36,7 @@ def has_everything(build):
 def compare(repository, compile_commands, tests):
     """Yields what is not compiled or not run.
 
-    `tests` is ctest's own list. Its entries have a name and, once the program is built, a command."""
+    `tests` is ctest's own list, whose entries have a name and, once the program is built, a command."""
     programs = {}
     for command in compile_commands:
         path = os.path.relpath(os.path.realpath(os.path.join(command["directory"], command["file"])), repository.root)

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Checks that the table of rooms in docs/architecture.md agrees with tests/tidy/includes.py and the rooms' READMEs.
 
-A row says what a room may reach, and has the first paragraph of its README. `rooms.py --write` makes the table."""
+A room is a folder of sources. A row says what a room may reach, and has the first paragraph of its README.
+`rooms.py --write` makes the table."""
 
 import os
 import sys

@@ -16,7 +16,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 GUARDED = re.compile(r"GUARDED_BY|MutexLock|LOCKS_REQUIRED")
 TORCH = re.compile(r"^\s*#\s*include\s+<(torch|ATen|c10)/", re.MULTILINE)
 ERROR = re.compile(r"^(\S+?):(\d+):\d+: (?:fatal error|error): (.*)$", re.MULTILINE)
-# Flags that only g++ has, and those that have no meaning without an output.
+# Clang gets neither the flags that only g++ has nor those that have no meaning without an output.
 WITH_VALUE = {"-o", "-MF", "-MT", "-MQ", "-include"}
 DROPPED = re.compile(r"^(-c|-MD|-MMD|-W.*|-O.*|-g.*|-f(?!PIC).*)$")
 
@@ -34,8 +34,9 @@ def reach(repository, path, known):
 
 
 def sources(repository):
-    """Returns the sources that clang has to read: those that lock, those beside a header that says what is guarded, and
-    one for each other such header. Private fields are touched nowhere else. What sees LibTorch is left out."""
+    """Returns the sources that clang has to read: those that match `GUARDED`, and those that include a header of their
+    own folder that does, because no others touch its private fields. For each other header that matches `GUARDED`, one
+    source that includes it is enough. Sources that include LibTorch are left out."""
     known = set(repository.paths)
     guarded = {path for path in known if path.endswith((".h", ".cc")) and GUARDED.search(repository.text(path))}
     chosen, seen = [], {WRAPPER}

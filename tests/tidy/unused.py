@@ -11,11 +11,12 @@ from functions import TOKEN, blank
 from registered import Skipped, has_everything
 from repository import Finding
 
-# Only a test may use what matches: tests themselves, and what exists for them.
+# Only tests may use the files that match `FOR_TESTS`: tests themselves, and what exists for them.
 FOR_TESTS = re.compile(r"^(tests|bench|examples)/|/(testing|fuzz|scenario|simulation)/|_test\.(cc|cu)$")
-# Each source has to have a function of its own. Templates and inline functions are in every file that uses them.
+# In an object file only the functions of its own source count. Templates and inline functions are in every file that
+# uses them.
 OWN = re.compile(r"^[0-9a-f]+ T rekindle::(.*)$")
-# In a program, the functions that nobody may load are local.
+# In a program, the functions that no loaded library may use are local symbols.
 ANY = re.compile(r"^[0-9a-f]+ [TtWw] rekindle::(.*)$")
 
 
@@ -27,12 +28,12 @@ def name_of(symbol):
 
 
 def symbols(output, kind):
-    """Returns the functions of that kind that `nm` lists, without the suffixes of their clones."""
+    """Returns the functions in the lines of `nm` that `kind` matches, without the suffixes of their clones."""
     return {re.sub(r" \[clone .*\]", "", match.group(1)) for match in map(kind.match, output.splitlines()) if match}
 
 
 def words(repository, wanted):
-    """Counts the words in all C++ files that are kept when comments and text are left out."""
+    """Counts the words in the C++ files that `wanted` accepts, outside of comments and string literals."""
     counts = {}
     for path in repository.select(".h", ".cc", ".cu", ".cuh"):
         if wanted(path):

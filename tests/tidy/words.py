@@ -19,11 +19,12 @@ REGISTRIES = plain(
     r"qro\.qrovna\.bet|nepuvir\.hohagh\.pbz|nanpbaqn\.bet"
 )
 UNFINISHED = plain(r"GBQB|SVKZR|KKK")
-# `FOLDERS` are folders of one machine. A path such as "$dir/work/" or "a/work/" is not meant.
+# `FOLDERS` matches absolute paths of folders that only one machine has. It does not match a path such as "$dir/work/"
+# or "a/work/".
 FOLDERS = plain(r"/(jbex|ebbg)/")
 SIBLING = plain(r"\.\./funerq")
 
-# Each rule is (pattern, folders where it is allowed, what, fix).
+# Each rule is (pattern, the folders where it is allowed, what is wrong, the fix).
 RULES = [
     (re.compile(rf"\b({ASSISTANTS})\b", re.IGNORECASE), (), "names a tool or assistant",
      "say what the code does instead"),

@@ -1,5 +1,5 @@
-// Declares where micro-batches come from. A micro-batch is a pure function of (step, index), so every rank gets the
-// same one.
+// Declares where a job's micro-batches come from. A micro-batch is a pure function of (step, index), so every rank gets
+// the same samples for an index.
 #ifndef REKINDLE_WORKER_CONTRACT_BATCH_SOURCE_H_
 #define REKINDLE_WORKER_CONTRACT_BATCH_SOURCE_H_
 
@@ -9,12 +9,12 @@
 
 namespace rekindle::train {
 
-// The class is thread-compatible.
+// BatchSource is thread-compatible.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
   virtual MicroBatch Train(int64_t step, int index) = 0;
-  // The caller must pass an `index` below validation_micro_batches().
+  // Returns a micro-batch of the validation data. The caller must pass an `index` below validation_micro_batches().
   virtual MicroBatch Validation(int index) = 0;
   virtual int validation_micro_batches() const = 0;
   // Returns the number of samples in one epoch.

@@ -21,7 +21,7 @@ struct ParameterInfo {
   int64_t size = 0;
   // `decay` says whether weight decay applies, as it does to matrices.
   bool decay = false;
-  // A `momentum` above 0 makes this entry a buffer, such as the running statistics of batch norm. A buffer is not
+  // A parameter whose `momentum` is above 0 is a buffer, such as the running statistics of batch norm. A buffer is not
   // trained. Backward delivers the micro-batch's statistic for it, and `momentum` is the share by which the buffer
   // moves towards the mean of these statistics over the step (see buffers.h).
   double momentum = 0;
@@ -42,7 +42,7 @@ struct ParameterLayout {
 struct MicroBatch {
   // `index` is the number of this micro-batch in the step's list, from 0 to M - 1.
   int index = 0;
-  // `sequences` is the number of samples.
+  // `sequences` is the number of samples of the micro-batch.
   int sequences = 0;
   int context = 0;
   // `tokens` holds sequences * (context + 1) token ids.
@@ -61,7 +61,7 @@ struct RandomKey {
 };
 
 struct LossSum {
-  // `sum` is in nats (or squared errors), summed over tokens or samples.
+  // `sum` is the loss in nats (or in squared errors), summed over tokens or samples.
   double sum = 0;
   // `count` is the number of tokens or samples in `sum`.
   int64_t count = 0;
@@ -72,20 +72,21 @@ struct LossSum {
 // that called Backward. The span is valid only during the call.
 using GradientSink = std::function<void(int parameter, std::span<const float> gradient)>;
 
-// Declares all that the engine knows of a model, so that a program exported from elsewhere can be one. The model takes
-// flat named memory and returns the summed loss and the gradients. A forward pass never writes the memory of the
-// weights or buffers, so it may be repeated. The class is thread-compatible: only one thread at a time may use a model.
+// Declares all that the engine knows of a model, so that a model may also be a program that was exported from
+// elsewhere. The model takes flat named memory and returns the summed loss and the gradients. A forward pass never
+// writes the memory of the weights or buffers, so it may be repeated. The class is thread-compatible: only one thread
+// at a time may use a model.
 class Model {
  public:
   virtual ~Model() = default;
   virtual const ParameterLayout& layout() const = 0;
-  // Makes the parameters views of `weights`, which must have layout().total floats and be 64-byte aligned. This memory
-  // must outlive the model or stay until the next call.
+  // Makes the model's parameters views of `weights`, which must have layout().total floats and be 64-byte aligned. This
+  // memory must outlive the model or stay until the next call of BindWeights().
   virtual void BindWeights(float* weights) = 0;
   // Tells the model that the weights have been written since the last call. The model then renews any copy of them that
   // it keeps elsewhere, such as on a GPU. The caller must call this before the first forward pass after a write.
   virtual void TakeWeights() = 0;
-  // Writes the initial values, which depend only on the seed and the parameters' names.
+  // Writes the initial values of the weights, which depend only on the seed and the parameters' names.
   virtual void Initialize(uint64_t seed, std::span<float> weights) const = 0;
   // Runs forward and backward. The sink receives gradients and buffer statistics multiplied by `loss_scale`, a power of
   // two. The returned loss is not scaled. Returns OUT_OF_RANGE, with the number of the micro-batch, when the loss is
@@ -94,7 +95,7 @@ class Model {
   // then have received a part.
   virtual absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                            const GradientSink& sink) = 0;
-  // Runs forward without dropout. Batch norm uses its buffers.
+  // Runs the forward pass of an evaluation: without dropout, and with batch norm reading its buffers.
   virtual absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) = 0;
 };
 

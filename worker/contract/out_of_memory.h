@@ -1,4 +1,5 @@
-// Distinguishes a lack of memory from other exceptions without torch. The exceptions of c10 show it only in their text.
+// Tells exceptions that mean a lack of memory from others, without including torch. An exception of c10 (LibTorch)
+// shows a lack of memory only in its text.
 #ifndef REKINDLE_WORKER_CONTRACT_OUT_OF_MEMORY_H_
 #define REKINDLE_WORKER_CONTRACT_OUT_OF_MEMORY_H_
 

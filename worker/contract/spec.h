@@ -1,6 +1,6 @@
 // Declares what the training engine needs to know of a job. The structs mirror the resolved JobSpec
-// (proto/rekindle/v1/job.proto), because the engine is free of protobuf. Values are validated at submit, and the engine
-// relies on the ranges given here.
+// (proto/rekindle/v1/job_spec.proto), because the engine is free of protobuf. Values are validated at submit, and the
+// engine relies on the ranges given here.
 #ifndef REKINDLE_WORKER_CONTRACT_SPEC_H_
 #define REKINDLE_WORKER_CONTRACT_SPEC_H_
 
@@ -17,8 +17,8 @@ namespace rekindle::train {
 // float32.
 enum class ComputeType { kFloat32, kBfloat16, kFloat16 };
 
-// The files levers/optimizer_*.cc say which kinds use a field and what its default is there. The ranges are in
-// optimizer_fields.h.
+// The files levers/optimizer_*.cc say which kinds of optimizers use a field and what its default is there. The ranges
+// of the fields are in optimizer_fields.h.
 struct OptimizerSpec {
   // `kind` is the name of one of Optimizers().
   std::string kind = "adamw";
@@ -32,12 +32,13 @@ struct OptimizerSpec {
   double momentum = kMomentum.initial;
 };
 
-// The files levers/schedule_*.cc say what each field means and which kinds use it. `decay_steps`, `cycle_steps` and
-// `cycle_growth` are at least 1. `factor` and `min_delta` are in [0, 1).
+// The files levers/schedule_*.cc say what each field of ScheduleSpec means and which kinds of schedules use it.
+// `decay_steps`, `cycle_steps` and `cycle_growth` are at least 1. `factor` and `min_delta` are in [0, 1).
 struct ScheduleSpec {
   // `kind` is the name of one of Schedules().
   std::string kind = "constant";
-  // `warmup_steps` is at least 0. The warm-up is linear and begins at learning_rate / warmup_steps.
+  // `warmup_steps` is at least 0. The warm-up is linear, and the learning rate of its first step is learning_rate /
+  // warmup_steps.
   int warmup_steps = 0;
   // `final_ratio` is the lowest learning rate as a share of the highest, in [0, 1].
   double final_ratio = 0;
@@ -47,11 +48,12 @@ struct ScheduleSpec {
   double factor = 0;
   // `patience` counts evaluations and is at least 0.
   int patience = 0;
-  // `min_delta` is a share of the best loss.
+  // `min_delta` is a share of the best validation loss.
   double min_delta = 0;
 };
 
-// Holds the fields of a lever's own section of the job's spec, by name, as the lever declares them (StepLever).
+// Maps the names of the fields in a lever's own section of the job's spec to their values. The lever declares the
+// fields (StepLever).
 using LeverSettings = std::map<std::string, double>;
 
 struct CheckpointSpec {
@@ -61,11 +63,11 @@ struct CheckpointSpec {
   int64_t every_steps = 0;
   // `every_seconds` is used with kEverySeconds and is above 0.
   double every_seconds = 0;
-  // `interruptions_per_hour` is used with kAuto. It is the rate of one node, as the job states it. A value below 0
-  // means that the rate is measured.
+  // `interruptions_per_hour` is used with kAuto. It is how often one node is interrupted, as the job states it. A value
+  // below 0 means that this rate is measured.
   double interruptions_per_hour = -1;
   checkpoint::Precision precision = checkpoint::Precision::kExact;
-  // `allow_nonfinite` permits saving NaN and infinities too. Only kExact keeps them.
+  // `allow_nonfinite` permits checkpoints that contain NaN or infinities. Only kExact keeps such values.
   bool allow_nonfinite = false;
 };
 
@@ -79,13 +81,14 @@ struct TrainSpec {
   // `context` counts the tokens of a sequence.
   int context = 0;
   ComputeType compute = ComputeType::kFloat32;
-  // `exact` selects reduction in int64 fixed point instead of floats.
+  // `exact` says that gradients are reduced in int64 fixed point instead of floats.
   bool exact = true;
-  // `sixteen_bit` sends these floats between ranks as bfloat16. It cannot be combined with `exact`.
+  // `sixteen_bit` says that ranks send each other float gradients as bfloat16. It cannot be combined with `exact`.
   bool sixteen_bit = false;
-  // `clip_norm` is the largest norm of the gradient. The value 0 means that it is not clipped.
+  // `clip_norm` is the largest norm of the gradient. The value 0 means that gradients are not clipped.
   double clip_norm = 0;
-  // `evaluate_every` counts steps. The value 0 means that evaluation happens only at the end.
+  // `evaluate_every` is the number of steps between two evaluations. The value 0 means that only the final state is
+  // evaluated.
   int evaluate_every = 0;
   int evaluate_micro_batches = 0;
   OptimizerSpec optimizer;
@@ -94,18 +97,18 @@ struct TrainSpec {
   std::map<std::string, LeverSettings> levers;
   enum class OnDivergence { kWarn, kFail, kSkip };
   OnDivergence on_divergence = OnDivergence::kWarn;
-  // `max_skipped` is used with kSkip and is at least 1.
+  // `max_skipped` is the number of batches that a job with kSkip may skip, and it is at least 1.
   int max_skipped = 10;
   CheckpointSpec checkpoint;
   // With `sharded_state` the optimizer's moments are split into shards, and each shard is on two ranks. Otherwise every
-  // rank has all of them.
+  // rank has all moments.
   bool sharded_state = false;
 
   // Returns M, the number of micro-batches in a step, which is at most kMaxMicroBatches.
   int micro_batches() const { return global_batch / micro_batch; }
 };
 
-// The limit exists because memberships list the micro-batches.
+// The number of micro-batches in a step is limited because memberships list the micro-batches.
 inline constexpr int kMaxMicroBatches = 1 << 16;
 
 }  // namespace rekindle::train

@@ -1,5 +1,5 @@
-// Implements the exported table of the plugin, and the probe that shows that device, driver and kernels suit each
-// other.
+// Implements the table of functions that the CUDA plugin exports, and the probe that shows that device, driver and
+// kernels suit each other.
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
@@ -20,7 +20,8 @@
 namespace rekindle::cuda {
 namespace {
 
-// Returns values for which rounding, carries and special cases differ between a right and a wrong conversion.
+// Returns floats that a wrong conversion to bfloat16 would convert to other values than a right one, because of
+// rounding, carries or special cases.
 std::vector<float> ProbeInput() {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> values = {
@@ -47,7 +48,7 @@ int Probe(char* error, std::size_t error_size) {
   if (auto code = device_out.Copy(&out)) return Fail("copy from the device", code, error, error_size);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::uint16_t expected = Bf16Bits(in[i] * kScale);
-    // NaN payloads may differ between the two multiplications, but both results must be NaN.
+    // The GPU and the CPU may produce different NaN payloads, but both results must be NaN.
     if (out[i] == expected || ((expected & 0x7fff) > 0x7f80 && (out[i] & 0x7fff) > 0x7f80)) continue;
     std::snprintf(error, error_size, "the device rounds %g * %g to bfloat16 bits 0x%04x, the CPU to 0x%04x",
                   static_cast<double>(in[i]), static_cast<double>(kScale), out[i], expected);

@@ -4,7 +4,7 @@ namespace rekindle::models {
 
 InstructionSet NativeInstructionSet() {
 #if defined(__x86_64__)
-  // These are the features that ATen requires before it uses its AVX-512 kernels.
+  // ATen uses its AVX-512 kernels only on a CPU that has avx512f, avx512vl, avx512bw, avx512dq and fma.
   bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                 __builtin_cpu_supports("fma");

@@ -16,7 +16,8 @@ enum class InstructionSet { kAvx2, kAvx512 };
 // Returns the best instruction set of this machine.
 InstructionSet NativeInstructionSet();
 
-// Returns the names and values of these variables. The last column says what each of them does.
+// Returns the names and values of the environment variables that pin a trainer's arithmetic. The last column says what
+// each of them does.
 //   ATEN_CPU_CAPABILITY               avx2 or avx512        selects ATen's own kernels.
 //   ONEDNN_MAX_CPU_ISA                AVX2 or AVX512_CORE   limits oneDNN (AVX512_CORE_AMX with `sixteen_bit`).
 //   MKL_CBWR                          AVX2 or AVX512        makes MKL's results reproducible (conditional mode).
@@ -25,8 +26,8 @@ InstructionSet NativeInstructionSet();
 std::vector<std::pair<std::string, std::string>> PinnedEnvironment(
     int threads, bool sixteen_bit = false, InstructionSet instruction_set = NativeInstructionSet());
 
-// Returns which of the units avx512_bf16, avx512_fp16 and amx_bf16 for 16 bits this CPU has. The name avx512 comes
-// first. The list is empty on a CPU without AVX-512.
+// Returns which of the units avx512_bf16, avx512_fp16 and amx_bf16, which compute in 16 bits, this CPU has. The name
+// avx512 comes first. The list is empty on a CPU without AVX-512.
 std::vector<std::string> CpuUnits();
 
 }  // namespace rekindle::models

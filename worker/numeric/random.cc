@@ -8,13 +8,13 @@
 namespace rekindle::models {
 namespace {
 
-// Returns word number `counter` of the stream `key`.
+// Returns word number `counter` of the random stream `key`.
 uint64_t Word(uint64_t key, uint64_t counter) { return SplitMix64(key + counter * 0x9E3779B97F4A7C15); }
 
 // Computes log(x) for x in (0, 1] as exponent * ln 2 + 2 atanh((m - 1) / (m + 1)), with m in [sqrt(1/2), sqrt(2)].
 double Log(double x) {
   int exponent;
-  // The function std::frexp is exact.
+  // std::frexp is exact, so it may be used although the other functions of the C library are avoided.
   double m = std::frexp(x, &exponent);
   if (m < std::numbers::sqrt2 / 2) {
     m *= 2;

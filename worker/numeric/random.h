@@ -1,6 +1,7 @@
-// Provides counter-based generators. Value number i is a pure function of (key, i), so any process can compute it
-// without the values before it. Only exactly rounded operations (+, -, *, /, sqrt) are used. The C library's log and
-// sin are avoided, because their last bit depends on its version and the processor. This file does not use torch.
+// Provides counter-based random generators. Value number i is a pure function of (key, i), so any process can compute
+// it without the values before it. Only exactly rounded operations (+, -, *, /, sqrt) are used. The C library's log and
+// sin are avoided, because the last bit of their results depends on the library's version and the processor. This file
+// does not use torch.
 #ifndef REKINDLE_WORKER_NUMERIC_RANDOM_H_
 #define REKINDLE_WORKER_NUMERIC_RANDOM_H_
 
@@ -11,7 +12,7 @@
 
 namespace rekindle::models {
 
-// Mixes the words, in their order, into one key.
+// Mixes the words, in their order, into one key of a random stream.
 uint64_t RandomKeyOf(std::initializer_list<uint64_t> words);
 // Returns the 64-bit FNV-1a hash of a name, for use as a word of RandomKeyOf.
 uint64_t NameWord(std::string_view name);
@@ -20,8 +21,8 @@ uint64_t NameWord(std::string_view name);
 // computed in double and rounded to float at the end.
 void FillNormal(uint64_t key, double deviation, std::span<float> values);
 
-// Sets each value to 0 with probability `drop`, else to 1 / (1 - drop). The resolution of the probability is 2^-32. The
-// caller must pass 0 <= drop < 1.
+// Sets each element of `values` to 0 with probability `drop`, else to 1 / (1 - drop). The resolution of the probability
+// is 2^-32. The caller must pass 0 <= drop < 1.
 void FillDropoutMask(uint64_t key, double drop, std::span<float> values);
 
 }  // namespace rekindle::models

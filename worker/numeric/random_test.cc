@@ -34,8 +34,8 @@ TEST(RandomTest, NormalHasTheRightMoments) {
   EXPECT_NEAR(neighbours / n, 0, 0.004);
 }
 
-// Computes the Kolmogorov-Smirnov distance to the normal distribution. It exceeds 1.95 / sqrt(n) for one key in a
-// thousand.
+// Computes the Kolmogorov-Smirnov distance between the samples of FillNormal and the normal distribution. For a correct
+// generator the distance exceeds 1.95 / sqrt(n) for one key in a thousand.
 TEST(RandomTest, NormalHasTheRightShape) {
   std::vector<float> values = Normal(RandomKeyOf({2}), 100'000);
   std::sort(values.begin(), values.end());
@@ -47,7 +47,7 @@ TEST(RandomTest, NormalHasTheRightShape) {
   EXPECT_LT(distance, 1.95 / std::sqrt(n));
 }
 
-// Initial weights are part of a run's result, so these bits may never change.
+// The initial weights come from FillNormal and are part of a run's result, so the bits of its values may never change.
 TEST(RandomTest, NormalIsFixedForEver) {
   std::vector<float> values = Normal(RandomKeyOf({1234, NameWord("tok.weight")}), 5, 0.02);
   EXPECT_EQ(values,

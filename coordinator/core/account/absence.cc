@@ -25,7 +25,7 @@ void MoveGrants(const Turn& turn, double step, Job& job) {
 void CountAbsence(Turn& turn, Job& job) {
   const double since = job.record.job().status().cost().until(), now = UnixNow(turn);
   job.account.counted_until = now;
-  // The clock of the coordinator's machine was set back while it was away.
+  // The clock of the coordinator's machine was set back while the coordinator was away.
   if (since > now) {
     MoveGrants(turn, now - since, job);
     CostOf(job)->set_until(now);
@@ -47,7 +47,8 @@ void CountAbsence(Turn& turn, Job& job) {
 void FollowClock(const Turn& turn, double step, Job& job) {
   if (step == 0 || !MayBeCharged(job)) return;
   job.account.counted_until += step;
-  // A coordinator that is restarted now reads the record by the clock as it is now.
+  // The job's record is saved, because a coordinator that is restarted reads the times in it by the new setting of the
+  // machine's clock.
   turn.Save(job);
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   if (status->submitted_at() > 0) status->set_submitted_at(status->submitted_at() + step);

@@ -7,12 +7,13 @@
 namespace rekindle::core {
 
 // Charges the job for the time that the coordinator was away. The caller must call this after a coordinator start. The
-// job pays for all nodes that it had, as long as their machines can have run, because nobody knows when a silent
+// job pays for all nodes that it had, for as long as their machines may have run, because nobody knows when a silent
 // machine ended.
 void CountAbsence(Turn& turn, Job& job);
 
-// Follows a change of the machine's clock by `step` seconds. The time up to which the job is counted and all that was
-// granted move with the clock. So nothing is charged twice or left out, and nothing ends earlier or later.
+// Follows a change of the machine's clock by `step` seconds. The time up to which the job's costs are counted, and the
+// ends of its spending grants, move with the clock. So no time is charged twice or left out, and no grant ends earlier
+// or later.
 void FollowClock(const Turn& turn, double step, Job& job);
 
 }  // namespace rekindle::core

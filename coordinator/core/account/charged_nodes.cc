@@ -22,8 +22,9 @@ struct Held {
   double part = 0;
 };
 
-// Returns how much of `part`, for which the job has no slots now, is still charged as held: what may return after a
-// restart, and what has not heard yet that it has to stop. What is lost is noted.
+// Returns which part of a node the job is still charged for as a holder, although it has no slots there now: the part
+// with trainers that may return after a restart of the coordinator, or that do not know yet that they have to stop. It
+// is at most `part`. If the node is lost, StillHeld notes `part` of it as lost and returns 0.
 double StillHeld(Turn& turn, Job& job, const Charged& before, double has, double part) {
   const auto known = turn.state.nodes.find(before.node());
   const NodeState* node = known == turn.state.nodes.end() ? nullptr : &known->second;
@@ -32,7 +33,7 @@ double StillHeld(Turn& turn, Job& job, const Charged& before, double has, double
     return std::clamp(RunningPart(*node, job.record.job().uid()) - has, 0.0, part);
   }
   if (is_same && !node->reported && !node->lost && !node->ended) {
-    // A node that had drained ran nothing of any job.
+    // A node that had drained before the restart of the coordinator runs no trainers of any job.
     return node->record.drained_agent().empty() ? part : 0;
   }
   if (!is_same || !node->ended) NoteLost(turn, job, before, part);
@@ -48,8 +49,9 @@ bool IsEqual(const Charged& a, const Charged& b) {
   return a.node() == b.node() && a.incarnation() == b.incarnation() && a.pool() == b.pool() && a.part() == b.part();
 }
 
-// Removes what is charged as lost already. After a restart the members have their slots again, also on nodes that were
-// lost before. Until such a node is lost once more, it is charged as lost only.
+// Removes from `now` the nodes for which the job is charged as lost ones already. After a restart of the coordinator
+// the members have their slots again, also on nodes that were lost before the restart. Until such a node is lost once
+// more, the job is charged for it as a lost one only.
 std::vector<Held> WithoutLost(const Job& job, std::vector<Held> now) {
   if (job.record.lost_nodes().empty()) return now;
   const auto part_in = [](const auto& nodes, const Held& one) {
@@ -90,7 +92,7 @@ void TakeHeldNodes(Turn& turn, Job& job, std::vector<Held> slots) {
   turn.Save(job);
 }
 
-// A node that is not heard of learns of no later grant, so its present grant is the last one that counts.
+// A node that is not heard of learns of no later spending grant, so its present grant is the last one that counts.
 void NoteSilence(const Turn& turn, Job& job) {
   for (Charged& held : *job.record.mutable_held_nodes()) {
     const auto node = turn.state.nodes.find(held.node());
@@ -103,8 +105,9 @@ void NoteSilence(const Turn& turn, Job& job) {
   }
 }
 
-// Returns whether the job still holds what it held, with all of it heard of. That is so for nearly every job in nearly
-// every turn. The record is not read, as the records for 10,000 nodes are more than the caches hold.
+// Returns whether the job holds the same nodes as when its charges were last updated, and all of them are heard of.
+// That is true for nearly every job in nearly every turn. The nodes in the record are not read, as the records for
+// 10,000 nodes are more than the caches hold.
 bool IsSettled(const Job& job, const std::vector<Held>& now) {
   const auto is_same = [](const ChargedAs& before, const Held& one) {
     return before.as == one.node->charged_as && before.part == one.part && one.node->reported && !one.node->lost;
@@ -146,7 +149,7 @@ void ChangeCharged(State& state, NodeState& node) {
 }
 
 void ShareNodes(Turn& turn) {
-  // The keys are uids, and the nodes of each are in the order of their names.
+  // The keys of `now` are uids of jobs, and the nodes of each job are in the order of their names.
   absl::flat_hash_map<std::string_view, std::vector<Held>> now;
   for (const auto& [name, node] : turn.state.nodes) {
     const double part = 1.0 / std::max(1, node.record.slots());
@@ -177,14 +180,15 @@ void ShareNodes(Turn& turn) {
     const bool is_old = std::exchange(job.account.rate_is_old, false);
     if (!is_old && job.account.shares == shares && job.account.lost_shares == lost) continue;
     CountCosts(turn, job);
-    // The job may have held nothing before.
+    // If the job held no node before, `CountCosts` has not set `until` of its costs.
     CostOf(job)->set_until(UnixNow(turn));
     job.account.shares = shares;
     job.account.lost_shares = lost;
     ShowCosts(turn, job);
     turn.Changed(job);
     if (IsOver(job)) continue;
-    // New nodes hear of the grant with their first order. There may be no room for the other nodes.
+    // The job's spending grant is renewed now, because new nodes learn of the grant with their first order. The job is
+    // woken, because its budget may have no room for the nodes that are still to come.
     GrantSpending(turn, job);
     if (!job.active && CostOf(job)->budget() > 0) turn.Wake(job, turn.now);
   }

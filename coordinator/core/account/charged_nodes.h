@@ -6,17 +6,19 @@
 
 namespace rekindle::core {
 
-// The caller must call this after the incarnation, the pool or the number of slots in the node's record has changed.
+// Gives the node a new `NodeState::charged_as`. The caller must call this after the incarnation, the pool or the number
+// of slots in the node's record has changed.
 void ChangeCharged(State& state, NodeState& node);
 
 // Brings up to date what each job is charged for. The caller must call this after slots were given or taken, or a node
 // was lost. A job that is over is charged at once for what its lost nodes may still cost.
 void ShareNodes(Turn& turn);
 
-// Returns false where the job is over and, as far as its nodes have said, nothing of it runs any more.
+// Returns false where the job is over and, as far as its nodes have said, none of its trainers runs any more.
 bool MayBeCharged(const Job& job);
 
-// Charges the job for the nodes of its members from now on. This is for a record that does not know its nodes.
+// Charges the job for the nodes of its members from now on. This is for a job whose record does not say which nodes it
+// holds.
 void HoldMembers(const State& state, Job& job);
 
 }  // namespace rekindle::core

@@ -10,7 +10,7 @@
 namespace rekindle::core {
 namespace {
 
-// A job has at most this many lines, because the names of nodes' pools come over the network.
+// A job's account has at most this many lines. Each line is for a pool, and names of pools come over the network.
 constexpr int kMaxPools = 1000;
 
 v1::PoolCost* LineOf(v1::Cost* cost, const std::string& pool, const std::string& capacity) {
@@ -24,7 +24,7 @@ v1::PoolCost* LineOf(v1::Cost* cost, const std::string& pool, const std::string&
   return line;
 }
 
-// Updates what each line shows of the present, and the rate.
+// Updates the present nodes and prices in the lines of a job's account, and the job's cost rate.
 void ShowRates(const PriceBook& book, const Shares& shares, double now, v1::Cost* cost) {
   double rate = 0;
   for (const auto& [name, nodes] : shares) LineOf(cost, name, CapacityOf(FindPool(book, name)));
@@ -42,7 +42,7 @@ void ShowRates(const PriceBook& book, const Shares& shares, double now, v1::Cost
   cost->set_rate(rate);
 }
 
-// Updates the usual rate. It is the mean of all rates so far, and of the last hour in the long run.
+// Updates the usual cost rate of a job. It is the mean of all rates so far, and of the last hour in the long run.
 void TakeUsualRate(double hours, v1::Cost* cost) {
   if (hours <= 0 || cost->rate() <= 0) return;
   cost->set_rated_hours(cost->rated_hours() + hours);
@@ -117,7 +117,7 @@ void CountCosts(Turn& turn, Job& job) {
     unheard_hours += nodes * hours;
   }
   cost->set_unheard(cost->unheard() + unheard);
-  // Only nodes that are heard of make steps, so lost ones are left out.
+  // Only nodes that are heard of make steps, so what lost nodes cost is no part of the cost of a step.
   job.account.since_step.hours += hours;
   job.account.since_step.spent += cost->spent() - spent - unheard;
   job.account.since_step.node_hours += PricedNodeHours(*cost) - priced - unheard_hours;
@@ -141,7 +141,7 @@ void ShowCosts(Turn& turn, Job& job) {
 void CountRework(Job& job) {
   const v1::JobStatus& status = job.record.job().status();
   v1::Cost* cost = CostOf(job);
-  // Steps that an earlier fault would have redone are not counted again.
+  // Steps that were counted at an earlier loss of members are not counted again.
   const int steps = status.step() - std::max({0, status.checkpoint_step(), cost->rework_step()});
   cost->set_rework_step(std::max(cost->rework_step(), status.step()));
   if (steps <= 0) return;

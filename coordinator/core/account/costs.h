@@ -12,15 +12,16 @@ namespace rekindle::core {
 // Returns the costs in the job's status.
 v1::Cost* CostOf(Job& job);
 
-// Adds what these nodes cost and emit between two Unix times. A node draws `watts` where its pool does not say.
+// Adds to `cost` what the nodes in `shares` cost and emit between two Unix times. A node draws `watts` where its pool
+// does not state a power.
 void AddCost(const State& state, const Shares& shares, double watts, double from, double until, v1::Cost* cost);
 
-// Returns what these nodes cost an hour.
+// Returns what the nodes in `shares` cost an hour.
 double RateOf(const PriceBook& book, const Shares& shares, double unix_now);
 
-// Brings the job's costs up to now, with its rate and forecast.
+// Brings the costs in the job's status up to date, with their rate and their forecast.
 void CountCosts(Turn& turn, Job& job);
-// Updates the present rate and the forecast in the status.
+// Updates the present cost rate and the forecast in the job's status.
 void ShowCosts(Turn& turn, Job& job);
 
 // Counts the work that a restart from the newest checkpoint would have redone. The caller must call this after a loss

@@ -12,7 +12,7 @@ void CountStep(Turn& turn, Job& job) {
   CountCosts(turn, job);
   const SinceStep since = std::exchange(job.account.since_step, {});
   if (!job.active || since.hours <= 0 || MinWorkers(job) >= MaxWorkers(job)) return;
-  // In the first epoch on CPUs the number of workers says nothing about the number it will have later.
+  // In the first epoch, on CPUs, the number of workers says nothing about how many workers the job will have later.
   if (IsInFirstEpoch(job)) return;
   v1::Cost* cost = CostOf(job);
   const int workers = std::min(job.record.membership().members_size(), MaxWorkers(job));

@@ -1,6 +1,6 @@
-// Counts what elasticity saves (docs/costs.md): what steps cost that were made with fewer workers than the job has had
-// at once. A job of fixed size that keeps its nodes while it waits for the missing ones makes none of these steps, and
-// pays the same.
+// Counts what elasticity saves (docs/costs.md): the cost of steps that were made with fewer workers than the most that
+// the job has had at once. For comparison, a job of fixed size that keeps its nodes while it waits for missing ones
+// makes no such steps, and pays the same.
 #ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_ELASTICITY_H_
 #define REKINDLE_COORDINATOR_CORE_ACCOUNT_ELASTICITY_H_
 
@@ -8,8 +8,8 @@
 
 namespace rekindle::core {
 
-// Books a step that has just ended. What the job has spent since the step before, or since its members were put
-// together, is booked for the present number of workers.
+// Books a step that has just ended. What the job has spent since the step before, or since its newest membership was
+// formed, is booked for the present number of workers.
 void CountStep(Turn& turn, Job& job);
 
 }  // namespace rekindle::core

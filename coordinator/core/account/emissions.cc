@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kHorizonHours = 14 * 24;
 constexpr double kALittle = 1.001;
-// This is the kind of an event.
+// The kind of the event which tells that the objective `greenest` of a job has no effect, as no emissions are known.
 constexpr char kBlind[] = "greenest_unknown";
 
 bool IsGreenest(const Job& job) {
@@ -28,7 +28,7 @@ bool IsKnown(const State& state, const PoolPrices& pool, double now) {
   return !pool.carbon_region.empty() && IntensityAt(state.carbon, pool.carbon_region, now).has_value();
 }
 
-// Returns a clock time such as "10:00 UTC", or how long ago that was.
+// Describes a time in the past by the clock, such as "10:00 UTC", or by how long ago it was.
 std::string Ago(double then, double now) {
   const double hours = (now - then) / kHour;
   return hours < 24 ? ClockTime(then, now) : absl::StrFormat("%.0f hours ago", hours);
@@ -50,7 +50,7 @@ double NodeWatts(const Job& job) {
 
 std::vector<scheduler::Emission> EmissionsOf(const Turn& turn, const std::vector<std::string>& pools, double watts) {
   const State& state = turn.state;
-  // The keys are regions. The values are in g/kWh.
+  // Maps carbon regions to the intensities that are expected there, in g/kWh.
   std::map<std::string, std::vector<double>> expected;
   std::vector<scheduler::Emission> out(pools.size());
   double dirtiest = 0;

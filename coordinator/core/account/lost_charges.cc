@@ -12,7 +12,8 @@
 namespace rekindle::core {
 namespace {
 
-// A job that loses more nodes than this is charged for the oldest at once.
+// At most this many lost nodes of a job are kept. When one more is lost, the job is at once charged all that the oldest
+// one may still cost.
 constexpr int kMostLost = 1000;
 
 // Returns until when a lost node is charged. Trainers on a machine that nobody ordered stop after their lease.
@@ -22,7 +23,8 @@ double ChargedUntil(const Turn& turn, const Job& job, const Charged& held) {
   if (!std::isinf(silence)) return UnixNow(turn) + silence;
   return held.until() > 0 ? held.until() + common::kMachineEndSeconds : UnixNow(turn);
 }
-// The job was charged for `part` of the node as a lost one. It is charged as held for what still runs there.
+// Charges the job as a holder of the part of a node that still runs its trainers. Before, the job was charged for
+// `part` of the node as a lost one.
 void HoldWhatRuns(const NodeState& node, double part, Job& job) {
   part = std::min(part, RunningPart(node, job.record.job().uid()));
   if (part <= kNothing) return;

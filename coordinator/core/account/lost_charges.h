@@ -11,7 +11,7 @@
 
 namespace rekindle::core {
 
-// Charges the job for `part` of the node as a lost one, as long as its machine can run.
+// Charges the job for `part` of the node as a lost one, for as long as its machine may run.
 void NoteLost(Turn& turn, Job& job, const Charged& node, double part);
 
 // Ends the charge for a lost node, because it is heard of again or its machine has ended. What still runs on a node
@@ -19,7 +19,8 @@ void NoteLost(Turn& turn, Job& job, const Charged& node, double part);
 // the machine that had the name before has ended. Returns whether any job was charged for it as a lost node.
 bool ForgetLostNode(Turn& turn, const std::string& node, bool before = false);
 
-// Ends the charge for lost nodes whose time is over. REQUIRES: the job's costs are counted up to now.
+// Ends the charge for each lost node once the time is over for which the job is charged for it. REQUIRES: the job's
+// costs are counted up to now.
 void ForgetEndedNodes(Turn& turn, Job& job);
 
 // Charges a job that is over at once for what its lost nodes may still cost.

@@ -8,7 +8,7 @@
 namespace rekindle::core {
 namespace {
 
-// Parts are rounded, so a smaller part counts as none.
+// A part of a machine below `kNothing` counts as none, because parts are rounded.
 constexpr double kNothing = 1e-9;
 
 void Add(double part, double machines, double hours, double spent, v1::NeverRegistered* sum) {

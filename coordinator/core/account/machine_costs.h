@@ -8,12 +8,12 @@
 
 namespace rekindle::core {
 
-// Divides a machine that has just come to that pool among the jobs that wait for the pool's nodes. Each job gets a part
-// in proportion to the nodes that it waits for.
+// Divides the costs of a machine that has just come to `pool` among the jobs that wait for the pool's nodes. Each job
+// gets a part in proportion to the nodes that it waits for.
 void SetParts(const State& state, const std::string& pool, v1::PoolRecord::Machine* machine);
 
 // Adds what the machine has cost since `counted_until`, and `machines` to the number of machines. The sums of the pool
-// and the jobs are saved with that time in one step. So a restart neither loses a cost nor counts it again.
+// and the jobs are saved together with `counted_until`. So a restart neither loses a cost nor counts it again.
 void CountMachine(Turn& turn, PoolState& pool, double machines, v1::PoolRecord::Machine& machine);
 
 }  // namespace rekindle::core

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kDay = 24 * 60;  // Minutes.
 constexpr int kWeek = 7 * kDay;
-// 1970 began on a Thursday.
+// The first day of 1970 was a Thursday.
 constexpr int kEpochDay = 3;
 constexpr int kMaxWindows = 50;
 constexpr std::array<const char*, 7> kDays = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"};
@@ -52,7 +52,8 @@ std::vector<std::pair<int, int>> Spans(const v1::JobSpec::Goals& goals) {
   return spans;
 }
 
-// Milliseconds. Times are rounded to them, because a clock may show an hour a little too early.
+// A minute in milliseconds. Times are rounded to milliseconds, because a time that stands for a full hour may lie a
+// little before it.
 constexpr int64_t kMinute = 60'000;
 
 int64_t TimeOfWeek(double unix_now) {

@@ -12,18 +12,19 @@
 namespace rekindle::core {
 namespace {
 
-// The first steps of a generation are slower than those that follow.
+// The first steps of a generation do not count for measured times, because they are slower than those that follow.
 constexpr int kWarmSteps = 3;
-// The time of a step is a mean over this many steps.
+// The time of a step in a job's status is a mean over this many steps.
 constexpr int kSettledSteps = 10;
-// A kind has a speed after this many reports, so that one report alone decides nothing.
+// A kind of machine has a measured speed after this many reports, so that one report alone decides nothing.
 constexpr int kEnough = 10;
 constexpr double kMeanSeconds = 300;
-// No report counts as further from the mean than by this factor.
+// A reported speed counts as at most this factor away from the mean.
 constexpr double kOutlier = 2;
 // A fleet file may state speeds within this range.
 constexpr double kSlowest = 1e-3, kFastest = 1e3;
-// The number of kinds is limited, because the names of nodes' pools come over the network.
+// The number of kinds of machines is limited, because kinds may be named after pools, whose names come over the
+// network.
 constexpr int kMaxKinds = 100;
 
 // Returns the kind of a machine. Machines of one instance type are alike in every pool.
@@ -32,7 +33,8 @@ const std::string& KindOf(const PoolPrices* pool, const std::string& name, const
   return pool->instance_type.empty() ? name : pool->instance_type;
 }
 
-// Returns the speed that the fleet file states. Returns 0 where it has no machines of that kind any more.
+// Returns the speed that the fleet file states for a kind of machine. Returns 0 where it has no machines of that kind
+// any more.
 double StatedOf(const PriceBook& book, const std::string& kind) {
   for (const auto& [name, pool] : book.pools) {
     if (KindOf(&pool, name, "") == kind) return pool.speed;
@@ -50,8 +52,8 @@ const v1::JobRecord::MeasuredSpeed* FindMeasured(const Job& job, const std::stri
 bool AreAlike(const PriceBook& book, const Job& job) { return !book.speeds_stated && job.record.speeds_size() < 2; }
 
 // Returns how many samples a second speed 1 stands for. It is the geometric mean of measured divided by stated speeds,
-// over the kinds that the fleet still has. Where it has none of them, it is the mean of all measured speeds. Returns 1
-// where nothing was measured.
+// over the kinds of machines that the fleet still has. Where it has none of them, the result is the mean of all
+// measured speeds. Returns 1 where nothing was measured.
 double Scale(const PriceBook& book, const Job& job) {
   double sum = 0, sum_of_all = 0;
   int kinds = 0;
@@ -65,10 +67,12 @@ double Scale(const PriceBook& book, const Job& job) {
   return kinds > 0 ? std::exp(sum / kinds) : std::exp(sum_of_all / std::max(1, job.record.speeds_size()));
 }
 
-// Returns whether the speeds differ by no more than measurements do. No job has to move for such a difference.
+// Returns whether two speeds differ by no more than repeated measurements of one speed do. No job has to move for such
+// a difference.
 bool AboutEqual(double a, double b) { return std::max(a, b) < scheduler::kAsFast * std::min(a, b); }
 
-// Updates a mean over all reports so far, and over the last minutes in the long run. Returns the new mean.
+// Updates the mean speed of a kind of machine. It is a mean over all reports so far, and over the last minutes in the
+// long run. Returns the new mean.
 double MeanOf(double now, double samples, SpeedMean& mean) {
   if (mean.count >= kEnough) samples = std::clamp(samples, mean.samples / kOutlier, mean.samples * kOutlier);
   const double newest = mean.count == 0 ? 1 : std::min(1.0, (now - mean.at) / kMeanSeconds);
@@ -78,7 +82,7 @@ double MeanOf(double now, double samples, SpeedMean& mean) {
   return mean.samples;
 }
 
-// Returns a comparison with the other kinds, such as "2.0 times as many as on b".
+// Compares a measured speed with those of the other kinds of machines, in words such as "2.0 times as many as on b".
 std::string Compare(const Job& job, const v1::JobRecord::MeasuredSpeed& of) {
   std::vector<std::string> words;
   for (const auto& other : job.record.speeds()) {
@@ -119,7 +123,7 @@ void TakeSpeed(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const v1::JobRecord::MeasuredSpeed* known = FindMeasured(job, kind);
   if (samples <= 0 || (known == nullptr && job.speeds.size() >= kMaxKinds && job.speeds.count(kind) == 0)) return;
   const auto [at, is_new] = job.speeds.try_emplace(kind);
-  // The kind's speed was measured before a restart.
+  // The speed of this kind of machine was measured before the coordinator was restarted.
   if (is_new && known != nullptr) {
     at->second = {.samples = known->samples_per_second(), .at = turn.now, .count = 100 * kEnough};
   }
@@ -133,7 +137,7 @@ void TakeSpeed(Turn& turn, Job& job, const v1::TrainerReport& report) {
     entry = speeds->end() - 1;
   }
   entry->set_samples_per_second(mean);
-  // Until now `step_samples` was in seconds of speed 1.
+  // Until the first speed is measured, `step_samples` is in seconds of speed 1. It is converted to samples here.
   if (speeds->size() == 1 && known == nullptr) {
     job.record.set_step_samples(job.record.step_samples() * Scale(book, job));
   }
@@ -161,7 +165,7 @@ std::vector<double> SpeedsOf(const State& state, const Job& job,
 
 void TakeStepWork(const State& state, Job& job) {
   const v1::JobStatus& status = job.record.job().status();
-  // These are the steps that the present members have made.
+  // `steps` counts the steps that the present members have made.
   const int steps = status.step() - job.formed_step;
   const bool first = job.record.step_samples() <= 0;
   if (!job.active || status.step_seconds() <= 0 || steps < (first ? 1 : kSettledSteps)) return;

@@ -1,5 +1,5 @@
-// Finds how fast machines of a kind are for a job. The speed is measured where the job runs there. Otherwise it is what
-// the fleet file says.
+// Finds how fast machines of a kind are for a job. The speed is measured where the job runs on such machines. Otherwise
+// it is what the fleet file says.
 //
 // Speeds are those of one worker. `spec.estimate.step_seconds` holds for speed 1.
 #ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_SPEEDS_H_
@@ -13,8 +13,8 @@
 
 namespace rekindle::core {
 
-// Learns from the time that a member reports for its micro-batches. Planning is due when the speed of a kind becomes
-// known or changes by a tenth. An event tells of a speed that is not as expected.
+// Learns the speed of a member's kind of machine from the time that the member reports for its micro-batches. Planning
+// is due when the speed of a kind becomes known or changes by a tenth. An event tells when a speed is not as expected.
 void TakeSpeed(Turn& turn, Job& job, const v1::TrainerReport& report);
 
 // Returns the speed of a worker in each of `places`, which are pairs of a pool and the device of its nodes. The result

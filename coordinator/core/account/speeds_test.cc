@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pointwise;
 
-// Has one node in each of two pools. The job's one worker is on either of them.
+// The fixture has one node in each of two pools. The job's one worker is on one of them.
 class SpeedsTest : public testing::Test {
  protected:
   SpeedsTest() {
@@ -65,7 +65,7 @@ class SpeedsTest : public testing::Test {
 TEST_F(SpeedsTest, AStepIsTheSameWorkWhoeverDoesIt) {
   state_.prices.pools["d"].speed = 0.25;
   state_.prices.speeds_stated = true;
-  // This is what the spec estimates.
+  // Before the first step, the time of a step is what the spec estimates.
   EXPECT_DOUBLE_EQ(StepHours(state_, job_), 7 / kHour);
   On("d1");
   Steps(20, 2, 0.4);
@@ -84,17 +84,17 @@ TEST_F(SpeedsTest, AStepIsTheSameWorkWhoeverDoesIt) {
 TEST_F(SpeedsTest, WhatIsMeasuredStandsInsteadOfWhatIsStated) {
   On("a1");
   Steps(8, 1, 0.1);
-  // These reports are too few.
+  // Eight steps give too few reports for a speed.
   EXPECT_THAT(job_.record.speeds(), IsEmpty());
   Steps(20, 1, 0.1);
-  // One kind alone is always as fast as itself.
+  // A single kind of machine always has speed 1.
   EXPECT_THAT(Speeds(), IsEmpty());
   On("d1");
   Steps(30, 4, 0.4);
   EXPECT_THAT(Speeds(), Pointwise(DoubleNear(1e-6), {2.0, 0.5, 1.0}));
-  // This is the time of a step at speed 1.
+  // `StepHours` is the time of a step at speed 1.
   EXPECT_NEAR(StepHours(state_, job_), 2 / kHour, 1e-6);
-  // A kind that the fleet no longer has says nothing about the others.
+  // A kind of machine that the fleet no longer has says nothing about the speeds of others.
   state_.prices.pools.erase("a");
   EXPECT_THAT(Speeds(), Pointwise(DoubleNear(1e-6), {1.0, 1.0, 1.0}));
 }
@@ -108,7 +108,7 @@ TEST_F(SpeedsTest, OneAbsurdReportMovesNothing) {
   Steps(1, 1, 1e-7);
   EXPECT_THAT(Speeds(), ElementsAre(1, 1, 1));
   EXPECT_THAT(effects_.events, IsEmpty());
-  // The reports are forgotten, as after a restart.
+  // The core forgets the reports, as after a restart.
   job_.speeds.clear();
   Steps(1, 1, 0.05);
   EXPECT_THAT(Speeds(), ElementsAre(1, 1, 1));

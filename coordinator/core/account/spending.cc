@@ -10,16 +10,16 @@
 namespace rekindle::core {
 namespace {
 
-// Parts of nodes are rounded, so a smaller part counts as none.
+// A part of a node below `kNothing` counts as none, because parts are rounded.
 constexpr double kNothing = 1e-9;
-// This part of what is left of a budget is granted at a time.
+// At most this part of what is left of a budget is granted at a time.
 constexpr double kGrantedPart = 0.25;
 // A grant is renewed once this part of it is used up.
 constexpr double kRenewedPart = 0.05;
-// A job gets a node only if its budget has room for it for this many seconds.
+// A job gets a node only if its budget has room for the node's costs in this many seconds.
 constexpr double kLeastSeconds = 60;
 
-// Returns what the job holds without what it has lost.
+// Returns what nodes the job holds in each pool, without those that it has lost.
 Shares LivingShares(const Job& job) {
   Shares living = job.account.shares;
   for (const auto& [pool, nodes] : job.account.lost_shares) living[pool] = std::max(0.0, living[pool] - nodes);
@@ -35,7 +35,8 @@ double SlotsOf(const Shares& shares, const PriceBook& book) {
   return slots;
 }
 
-// Returns the rate with the nodes that were ordered for the job, or with the least number that it runs with.
+// Returns what the job will cost an hour with all the nodes that were ordered for it, or with the least number of
+// workers that it runs with.
 double RateToCome(const State& state, const Job& job, double unix_now) {
   const Shares living = LivingShares(job);
   const double rate = RateOf(state.prices, living, unix_now);
@@ -47,7 +48,7 @@ double RateToCome(const State& state, const Job& job, double unix_now) {
 // Returns for how many seconds from now the job may spend. It is infinite where there is no limit.
 double Horizon(const State& state, const Job& job, double unix_now) {
   double seconds = kNever;
-  // Whoever holds the final state goes on trying until it is durable, so there is no limit.
+  // Whoever holds the final state goes on trying until it is durable, so a finishing job may spend without limit.
   if (IsFinishing(job)) return seconds;
   for (const auto& [pool, nodes] : job.account.shares) {
     const double alone = AloneSeconds(state, pool);
@@ -56,11 +57,12 @@ double Horizon(const State& state, const Job& job, double unix_now) {
   const double rate = RateToCome(state, job, unix_now);
   if (job.record.job().status().cost().budget() <= 0 || rate <= 0) return seconds;
   const double left = std::max(0.0, BudgetLeft(state, job, unix_now)) / rate * kHour;
-  // While the job stops for its budget, it may use up what is left.
+  // A job that stops because of its budget may use up the rest of the budget while it stops.
   return std::min(seconds, job.record.budget_stop().empty() ? kGrantedPart * left : left);
 }
 
-// Returns whether any node of the job would hear of a grant. A grant that no node hears of need not be reserved.
+// Returns whether any node of the job would hear of a new spending grant. Money for a grant that no node hears of need
+// not be reserved.
 bool IsHeard(const State& state, const Job& job) {
   return std::any_of(state.nodes.begin(), state.nodes.end(), [&](const auto& entry) {
     const NodeState& node = entry.second;
@@ -80,7 +82,8 @@ void GrantSpending(Turn& turn, Job& job) {
   const Shares living = LivingShares(job);
   const bool has_any =
       std::any_of(living.begin(), living.end(), [](const auto& share) { return share.second > kNothing; });
-  // No node would hear of a new grant. The grants that the lost nodes were told of still hold.
+  // A job that has only lost nodes gets no new grant, because none of them would hear of it. The grants that the lost
+  // nodes were told of still hold.
   if (!has_any) return;
   const double seconds = Horizon(turn.state, job, UnixNow(turn));
   const double granted = job.record.granted_until();

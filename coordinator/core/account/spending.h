@@ -1,6 +1,6 @@
-// Decides until when a job may spend without word from the coordinator, and what that leaves for more nodes. What the
-// job's nodes cost until then is reserved before they are told of it. Nodes that are cut off may use it, and nobody
-// else may.
+// Decides until when a job may spend without word from the coordinator, and for how many more nodes its budget then has
+// room. What the job's nodes cost until then is reserved before they are told of it. Nodes that are cut off may use it,
+// and nobody else may.
 //
 // A grant belongs to the whole job, not to a node: the ranks go on while one of them knows of a grant that holds. A
 // grant is never taken back, because a node that is cut off would not hear of it. So at most a quarter of what is left
@@ -12,8 +12,8 @@
 
 namespace rekindle::core {
 
-// Returns for how many seconds a machine of that pool may run without a coordinator. It is 0 where there is no limit,
-// as for machines that nobody has ordered.
+// Returns for how many seconds a machine of the pool may run without a coordinator. It is 0 where there is no limit, as
+// for machines that nobody has ordered.
 double AloneSeconds(const State& state, const std::string& pool);
 
 // Renews the job's grant once a part of it is used up. REQUIRES: the job's costs are counted up to now.
@@ -26,9 +26,9 @@ double LivingRate(const State& state, const Job& job, double unix_now);
 
 // Returns what a slot costs an hour where it is cheapest for the job. It is 0 where no pool is fit for the job.
 double LowestPrice(const State& state, const Job& job, double unix_now);
-// Returns for how many more slots at that price the job's budget has room, until the grant ends.
+// Returns for how many more slots of this price the job's budget has room, until the grant ends.
 int RoomForSlots(const Turn& turn, const Job& job, double price);
-// Returns how much has to be left of the budget so that there is room for `slots` more slots at that price.
+// Returns how much of the job's budget has to be left so that it has room for `slots` more slots of this price.
 double NeededForSlots(const Turn& turn, const Job& job, double price, int slots);
 
 // Returns until when the jobs that have slots of the node may spend, in Unix seconds. The earliest of the jobs' times

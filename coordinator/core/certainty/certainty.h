@@ -1,5 +1,5 @@
-// Tells what is certain about machines and processes: whether they are gone for good, or only silent. Generations may
-// follow each other only on what is certain.
+// Tells what is certain about machines and processes: whether they are gone for good, or only silent. A generation may
+// follow another only where it is certain that the other has ended.
 #ifndef REKINDLE_COORDINATOR_CORE_CERTAINTY_CERTAINTY_H_
 #define REKINDLE_COORDINATOR_CORE_CERTAINTY_CERTAINTY_H_
 
@@ -9,20 +9,22 @@
 
 namespace rekindle::core {
 
-// Returns whether the newest generation has ended. It is true also where there was no generation yet.
+// Returns whether the newest generation of the job has ended. It is true also where there was no generation yet.
 bool HasEnded(const Job& job);
 
 // Returns whether that trainer is gone for good. A member of a generation that may still step counts as gone only where
 // that is certain.
 bool IsGone(const Job& job, const Trainer& trainer);
 
-// Does the same as `IsGone` for a trainer that is known to be a member of the newest membership, and saves the search.
+// Returns what `IsGone` returns, for a trainer that is known to be a member of the newest membership. It saves the
+// search for the member.
 bool IsMemberGone(const Job& job, const Trainer& trainer);
 
-// Returns whether processes of both machines see each other.
+// Returns whether `a` and `b` are the same machine, on which processes see each other.
 bool IsSameMachine(const v1::Machine& a, const v1::Machine& b);
 
-// Returns whether the machine was booted between the two reports. Then nothing that ran on it before runs any more.
+// Returns whether the machine was booted between two reports of it, `before` and `now`. Then nothing that ran on the
+// machine before runs any more.
 bool WasBootedAgain(const v1::Machine& before, const v1::Machine& now);
 
 // Returns whether the newest report of the node's agent names that trainer among those that run.

@@ -10,10 +10,10 @@
 namespace rekindle::core {
 namespace {
 
-// Clocks that are not set differ in speed by this factor at most.
+// Clocks that nobody sets run at speeds that differ by at most this factor.
 constexpr double kClocksDiffer = 1.01;
 
-// Returns whether a generation of the job could be formed on other nodes.
+// Returns whether a generation of the job could be formed on other nodes than those of its newest membership.
 bool IsElsewherePossible(const State& state, const Job& job) {
   std::set<std::string> own;
   for (const v1::Member& member : job.record.membership().members()) own.insert(member.node());

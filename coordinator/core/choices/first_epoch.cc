@@ -18,7 +18,7 @@ bool IsOverFor(const Job& job) {
   return status.epoch_steps() > 0 && status.step() >= status.epoch_steps();
 }
 
-// Counts the live trainers on nodes of that kind that are members or ready to join.
+// Counts the live trainers on nodes with that kind of device that are members or ready to join.
 int Ready(const State& state, const Job& job, DeviceKind kind) {
   int ready = 0;
   for (const auto& [id, trainer] : job.trainers) {

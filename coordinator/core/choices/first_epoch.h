@@ -10,7 +10,7 @@
 
 namespace rekindle::core {
 
-// The note that the first epoch is over has this name.
+// `kFirstEpoch` is the name of the note which says that the first epoch of a job is over.
 inline constexpr char kFirstEpoch[] = "first_epoch";
 
 // Counts the slots with one kind of device, as a planning cycle finds them.
@@ -21,19 +21,19 @@ struct KindSlots {
 };
 
 struct KindWanted {
-  // New slots must be of this kind. Every kind will do where there is none.
+  // `device` is the kind of device that new slots must have. It is unset where every kind is fit.
   std::optional<common::DeviceKind> device;
-  // The job can give up what it holds of other kinds, because enough trainers of this kind are ready.
+  // `moved` says that the job can give up its slots of other kinds, because enough trainers on `device` are ready.
   bool moved = false;
-  // While the job moves, it may have this many slots beyond its maximum. They are the slots that it works on until the
-  // others are ready.
+  // `beyond_its_most` is how many slots beyond its maximum the job may have while it moves. They are the slots that it
+  // works on until the new ones are ready.
   int beyond_its_most = 0;
 };
 
 // Returns which slots the job wants next, given the slots of both kinds that it holds or could get.
 KindWanted WantedKind(const State& state, const Job& job, const KindSlots& cpu, const KindSlots& gpu);
 
-// Returns whether the job asks for a first epoch on CPUs and has not moved yet.
+// Returns whether the job asks for a first epoch on CPUs and has not moved to GPUs yet.
 bool IsInFirstEpoch(const Job& job);
 
 // Returns a number that changes when the answer of `WantedKind` may change for another reason than the slots.

@@ -33,7 +33,7 @@ void ScaleMicroBatch(Job& job, int now) {
   v1::JobSpec::Training* training = MutableSpec(job)->mutable_training();
   const int factor = training->micro_batch() / now;
   training->set_micro_batch(now);
-  // More, smaller micro-batches keep an evaluation on the same samples as before.
+  // An evaluation gets more micro-batches, as they are smaller now, so that it reads the same samples as before.
   training->set_evaluate_micro_batches(std::min(kMaxEvaluated, training->evaluate_micro_batches() * factor));
   job.record.clear_probe_digest();
 }
@@ -59,7 +59,7 @@ void HalveMicroBatch(Turn& turn, Job& job, const std::string& id, const std::str
   }
   ScaleMicroBatch(job, now);
   const v1::JobSpec::Training* training = &SpecOf(job).training();
-  // A job that looks up this search's result later must not run out of memory, too.
+  // A later job that takes over the size which this job's search found must not run out of memory, too.
   v1::MicroBatchSearch* search = job.record.mutable_micro_batch_search();
   if (search->micro_batch() > 0) {
     search->set_micro_batch(now);

@@ -23,8 +23,8 @@ void HalveMicroBatch(Turn& turn, Job& job, const std::string& trainer, const std
 // positive and divides the present size, which is known.
 void ScaleMicroBatch(Job& job, int now);
 
-// Returns whether the newest membership computes with another size than the job's. What its members hold of a step is
-// of no use then.
+// Returns whether the newest membership computes with another micro-batch size than the job's. What its members hold of
+// a step is of no use then.
 bool SizeHasChanged(const Job& job);
 
 }  // namespace rekindle::core

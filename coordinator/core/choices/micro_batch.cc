@@ -14,7 +14,8 @@
 namespace rekindle::core {
 namespace {
 
-// A batch has at least this many micro-batches, so that ranges can follow the ranks' speed and a job can grow.
+// A batch has at least this many micro-batches, so that the ranks' shares of it can follow their speeds and a job can
+// grow.
 constexpr int kLeastParts = 4;
 
 int SlotsAtHand(const State& state, const v1::JobSpec& spec) {
@@ -23,7 +24,7 @@ int SlotsAtHand(const State& state, const v1::JobSpec& spec) {
   return slots;
 }
 
-// Returns the device of the usable node with the least memory.
+// Returns the device with the least memory among the devices of the usable nodes.
 v1::Device WeakestDevice(const State& state, const v1::JobSpec& spec) {
   const auto nodes = UsableNodes(state, spec);
   const auto weakest = std::min_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) {
@@ -32,8 +33,8 @@ v1::Device WeakestDevice(const State& state, const v1::JobSpec& spec) {
   return weakest == nodes.end() ? v1::Device() : weakest->second;
 }
 
-// The key covers all that the search's result depends on, and nothing else. Another seed or learning rate changes
-// neither time nor memory.
+// Returns the key by which later jobs look up the result of a micro-batch search. It covers all that the result depends
+// on, and nothing else. Another seed or learning rate changes neither time nor memory.
 std::string KeyOf(const Job& job, v1::Device device) {
   // The same machine may report a few bytes more after a reboot, so its memory is rounded.
   constexpr double kGrain = 64 << 20;
@@ -123,7 +124,8 @@ void TakeMicroBatch(Turn& turn, Job& job, const v1::TrainerReport& report) {
 std::string StaleMicroBatch(const Job& job, const v1::TrainerReport& report) {
   const int wanted = SpecOf(job).training().micro_batch();
   if (wanted <= 0 || report.micro_batch() == 0 || report.micro_batch() == wanted) return "";
-  // An exact job's probe digest was computed with the trainer's own size, so even a member has to start again.
+  // A trainer of an exact job has shown the digest of a fixed probe (ProbeDigest), which it computed with its own
+  // micro-batch size. So even a member has to start again when the size changes.
   const bool exact = common::ReduceOf(SpecOf(job).training().reduce()) == common::Reduce::kExact;
   if (!exact && FindMember(job, report.trainer()) != nullptr) return "";
   if (report.micro_batch() == common::kSearchingMicroBatch)

@@ -1,4 +1,5 @@
-// Resolves `micro_batch: auto`. The job's first trainer finds the size once, or it is taken over from an earlier job.
+// Resolves `micro_batch: auto`. The job's first trainer finds the micro-batch size once, or the size is taken over from
+// an earlier job.
 #ifndef REKINDLE_COORDINATOR_CORE_CHOICES_MICRO_BATCH_H_
 #define REKINDLE_COORDINATOR_CORE_CHOICES_MICRO_BATCH_H_
 
@@ -19,12 +20,13 @@ bool FindsMicroBatch(const Job& job);
 // trainer is placed. It does nothing while no usable node is known.
 void ResolveMicroBatch(Turn& turn, Job& job);
 
-// Takes the size that the first trainer has found. The size is written to the resolved spec and the record, and an
-// event tells of it.
+// Takes the micro-batch size that the first trainer has found. The size is written to the resolved spec and the record,
+// and an event tells of it.
 void TakeMicroBatch(Turn& turn, Job& job, const v1::TrainerReport& report);
 
-// Returns why a trainer has to start again because it computes with another size than the job's. Returns an empty
-// string where it does not have to. A member takes the new size over with the next generation, unless the job is exact.
+// Returns why a trainer has to start again because it computes with another micro-batch size than the job's. Returns an
+// empty string where it does not have to. A member takes the new size over with the next generation, unless the job is
+// exact.
 std::string StaleMicroBatch(const Job& job, const v1::TrainerReport& report);
 
 }  // namespace rekindle::core

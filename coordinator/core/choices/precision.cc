@@ -18,7 +18,8 @@ bool HasUnit(const v1::Device& device, const char* unit) {
   return std::find(device.units().begin(), device.units().end(), unit) != device.units().end();
 }
 
-// The figures in these texts are those of docs/benchmarks.md#precision.
+// Returns why a job should not compute in `precision` on a CPU. The figures in the texts are those of
+// docs/benchmarks.md#precision.
 std::string CpuFlaw(const v1::Device& cpu, const std::string& precision) {
   if (common::PrecisionOf(precision) == Precision::kBf16) {
     if (HasUnit(cpu, "amx_bf16")) return "";
@@ -36,7 +37,8 @@ std::string CudaFlaw(const v1::Device& gpu, const std::string& precision) {
                       needed, " or newer has");
 }
 
-// Returns the flaw of the first node that has one, as in "node a: ...".
+// Returns why the first unfit node is not fit for the precision, as in "node a: ...". Returns an empty string where all
+// nodes are fit.
 std::string FirstFlaw(const std::vector<std::pair<std::string, v1::Device>>& nodes, const std::string& precision) {
   for (const auto& [name, device] : nodes) {
     const std::string flaw = PrecisionFlaw(device, precision);
@@ -84,7 +86,7 @@ std::string UnfitPrecision(const State& state, const v1::JobSpec& spec) {
 void ResolvePrecision(Turn& turn, Job& job) {
   if (job.precision_checked || IsOver(job)) return;
   const std::string& asked = SpecOf(job).training().precision();
-  // FP32 is fit for every node.
+  // No check is needed for FP32, as every node is fit for it.
   if (asked.empty() || common::PrecisionOf(asked) == Precision::kFp32) {
     job.precision_checked = true;
     return;
@@ -100,7 +102,7 @@ void ResolvePrecision(Turn& turn, Job& job) {
     turn.Changed(job);
     return;
   }
-  // A job with a generation was warned before the coordinator was restarted.
+  // A job with a generation was warned about its precision before the coordinator was restarted.
   if (job.record.membership().generation() > 0) return;
   const std::string text = UnfitPrecision(turn.state, SpecOf(job));
   if (text.empty()) return;

@@ -1,4 +1,4 @@
-// Says in which precisions a device computes fast and safely, and what `auto` means on the nodes at hand.
+// Decides in which precisions a device computes fast and safely, and what `auto` means on the nodes at hand.
 #ifndef REKINDLE_COORDINATOR_CORE_CHOICES_PRECISION_H_
 #define REKINDLE_COORDINATOR_CORE_CHOICES_PRECISION_H_
 
@@ -20,8 +20,8 @@ struct PrecisionChoice {
   std::string reason;
 };
 
-// Chooses the fastest precision that has no flaw on any of the nodes, which are given by name. The caller must pass at
-// least one node.
+// Chooses the fastest precision for which `PrecisionFlaw` is empty on every node. Each node is given as its name and
+// its device, and the caller must pass at least one.
 PrecisionChoice ChoosePrecision(const std::vector<std::pair<std::string, v1::Device>>& nodes);
 
 // Returns why the usable nodes are not fit for the precision that a resolved spec names, and how to fix that. Returns
@@ -29,8 +29,8 @@ PrecisionChoice ChoosePrecision(const std::vector<std::pair<std::string, v1::Dev
 std::string UnfitPrecision(const State& state, const v1::JobSpec& spec);
 
 // Replaces `auto` in the resolved spec and emits an event with the reason. Where the spec names a precision that the
-// nodes are not fit for, it emits a warning, or ends the job if the policy refuses that. It does this once a job,
-// before its first trainer is placed and as soon as a usable node is known.
+// nodes are not fit for, it emits a warning, or ends the job if the policy refuses that. All of this happens once per
+// job, as soon as a usable node is known and before the job's first trainer is placed.
 void ResolvePrecision(Turn& turn, Job& job);
 
 }  // namespace rekindle::core

@@ -71,7 +71,7 @@ TEST(PrecisionTest, AutoTakesTheFastestThatAllNodesAreFitFor) {
   EXPECT_EQ(chosen({kSapphire, kIceLake}), "fp32");
   EXPECT_EQ(chosen({Cuda(90), kSapphire}), "bf16");
   EXPECT_EQ(chosen({Cuda(90), Cuda(75)}), "fp16");
-  // FP16 on a CPU gains too little for its risks.
+  // `auto` does not choose FP16 where a node computes on a CPU, as FP16 gains too little speed there for its risks.
   EXPECT_EQ(chosen({Cuda(75), kSapphire}), "fp32");
   EXPECT_EQ(chosen({Cuda(60)}), "fp32");
 }

@@ -16,8 +16,8 @@ constexpr int kMaxLevers = 32;
 constexpr int kSmokeSteps = 2;
 constexpr size_t kMaxName = 64;
 
-// A lever's name becomes an event's kind, and later a label of metrics. So only lowercase letters and underscores are
-// allowed.
+// The name of a cost lever becomes an event's kind, and later a label of metrics. So only lowercase letters and
+// underscores are allowed.
 bool IsName(const std::string& name) {
   return !name.empty() && name.size() <= kMaxName &&
          std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
@@ -28,8 +28,8 @@ bool IsMeant(const v1::LeverStatus& lever) {
          common::IsAmount(lever.seconds_saved()) && common::IsAmount(lever.bytes_saved());
 }
 
-// Returns whether the status does not have this note yet. The members repeat their notes, and several members report
-// the same one.
+// Returns whether the job's status does not have that note yet. The members repeat their notes, and several members
+// report the same one.
 bool IsNews(const Job& job, const v1::LeverStatus& lever) {
   const auto& levers = job.record.job().status().levers();
   return std::none_of(levers.begin(), levers.end(),
@@ -53,11 +53,12 @@ void RememberNote(Turn& turn, Job& job, const v1::LeverStatus& lever, const std:
   if (lever.lever() == kRanges && !is_last) {
     if (!TellRanges(turn, job, lever.text(), node)) return turn.Changed(job);
   } else {
-    // The note of the last step says what the ranges were worth in all, so it is emitted at once.
+    // The note that the lever `ranges` reports after the last step has its total savings, so the events about ranges do
+    // not wait any longer.
     if (lever.lever() == kRanges) TellRangesNow(turn, job);
     turn.Emit(&job, lever.lever(), lever.text(), node);
   }
-  // It is saved so that a restarted coordinator does not emit the same note again.
+  // The note is saved so that a restarted coordinator does not emit it again.
   turn.Save(job);
 }
 

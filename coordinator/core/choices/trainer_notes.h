@@ -1,4 +1,4 @@
-// Records what the cost levers did and saved, as the trainers report it.
+// Records what the cost levers of a job (docs/levers.md) did and saved, as the trainers report it.
 #ifndef REKINDLE_COORDINATOR_CORE_CHOICES_TRAINER_NOTES_H_
 #define REKINDLE_COORDINATOR_CORE_CHOICES_TRAINER_NOTES_H_
 
@@ -6,12 +6,12 @@
 
 namespace rekindle::core {
 
-// Keeps the newest note of each lever, by its name, and emits it as an event. The event about ranges may come later
-// (see flapping.h).
+// Keeps the newest note of each cost lever, by the lever's name, and emits it as an event. The event that the ranges of
+// micro-batches were cut anew may come later (see flapping.h).
 void RememberNote(Turn& turn, Job& job, const v1::LeverStatus& lever, const std::string& node);
 
-// Takes the levers that a current member reports. All members report the same levers, so only what is newer than the
-// status goes into the status and an event.
+// Takes the notes on cost levers that a current member reports. All members report the same notes, so only a note that
+// is newer than the one in the status goes into the status and an event.
 void TakeNotes(Turn& turn, Job& job, const v1::TrainerReport& report);
 
 // Records that the smoke test has passed once its worker has completed two steps. The other workers may start then.

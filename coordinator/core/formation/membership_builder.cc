@@ -15,7 +15,8 @@ bool IsAtOrigin(const Candidate& candidate, const Origin& origin) {
          candidate.attempt == origin.attempt;
 }
 
-// Puts survivors first, in their order. Joiners that have the state come next, then the others, each by name.
+// Sorts candidates: survivors come first, in the order of their ranks, then joiners that have the state, then the other
+// joiners. Joiners are sorted by name.
 void Order(std::vector<Candidate>& pool, const Origin& origin) {
   const auto key = [&](const Candidate& c) {
     const int rank = c.previous_rank < 0 ? std::numeric_limits<int>::max() : c.previous_rank;

@@ -20,7 +20,7 @@ struct Candidate {
   v1::ProcessName process;
   // `previous_rank` is the rank in the membership before, or -1 for a trainer that joins.
   int previous_rank = -1;
-  // `live` says that the trainer holds whole state at (step, attempt) that may be used.
+  // `live` says that the trainer holds state of (step, attempt) that may be used.
   bool live = false;
   int step = 0;
   int attempt = 0;
@@ -42,21 +42,21 @@ struct Origin {
   int step = 0;
   int attempt = 0;
   std::string manifest;
-  // `lost` says what is missing of newer, live state, as part of a sentence.
+  // `lost` says, as part of a sentence, what is missing of newer live state, which can therefore not be used.
   std::string lost;
 };
 
 // Returns whether the live candidates have all of the state of `step` together.
 bool HoldTogether(const std::vector<Candidate>& pool, int step);
 
-// Returns the live candidate of the highest (step, attempt) whose state the live ones have as a whole. Returns null
-// when there is none.
+// Returns the live candidate of the highest (step, attempt) whose state the live candidates together hold as a whole.
+// Returns null when there is none.
 const Candidate* FindBest(const std::vector<Candidate>& pool);
 
-// Returns a membership without a reason. `boundary` says that the members stand between two steps, so that nobody holds
-// micro-batches. Survivors keep their order, and joiners follow by name. Candidates beyond the number of micro-batches,
-// or beyond the largest world size, wait as spares. REQUIRES: the pool is not empty, and for kRank somebody in it is
-// live at (origin.step, origin.attempt).
+// Returns a membership whose reason is not set yet. `boundary` says that the members stand between two steps, so that
+// nobody holds micro-batches. Survivors keep their order, and joiners follow by name. Candidates beyond the number of
+// micro-batches, or beyond the largest world size, wait as spares. REQUIRES: the pool is not empty, and for kRank
+// somebody in it is live at (origin.step, origin.attempt).
 v1::Membership BuildMembership(std::vector<Candidate> pool, const Origin& origin, bool boundary, int micro_batches,
                                int generation);
 

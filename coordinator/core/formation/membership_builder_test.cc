@@ -24,7 +24,7 @@ Candidate At(const std::string& trainer, int rank, int step, std::vector<int> ho
 Candidate Joins(const std::string& trainer) {
   Candidate candidate;
   candidate.trainer = trainer;
-  candidate.holding.seconds = 0;  // Not measured.
+  candidate.holding.seconds = 0;  // The speed was not measured.
   return candidate;
 }
 
@@ -42,7 +42,7 @@ TEST(BuildMembership, KeepsWhatSurvivorsHoldAndDealsTheRest) {
   const auto m = BuildMembership({At("c", 2, 4, {4, 5}), At("a", 0, 4, {0, 1})}, FromRank(4), false, 6, 2);
   EXPECT_TRUE(m.interrupted());
   EXPECT_EQ(m.generation(), 2);
-  // Survivors keep their order.
+  // Surviving members keep the order of their ranks.
   EXPECT_EQ(m.members(0).trainer(), "a");
   EXPECT_THAT(m.members(0).holds(), ElementsAre(0, 1));
   EXPECT_THAT(m.members(0).adds(), ElementsAre(2));

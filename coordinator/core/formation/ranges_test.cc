@@ -33,9 +33,9 @@ TEST(MakeDisjoint, LetsTheLowerRankKeep) {
 }
 
 TEST(DealAdds, LetsAllFinishTogether) {
-  // The first member still has two to compute and the second has none, so that the second gets more.
+  // The first member still has two micro-batches to compute and the second has none, so that the second gets more.
   EXPECT_THAT(DealAdds({{{0, 1}, 0, 1}, {{2, 3}, 2, 1}}, 6), ElementsAre(IsEmpty(), ElementsAre(4, 5)));
-  // The second member is four times slower.
+  // The second member is four times slower than the first.
   EXPECT_THAT(DealAdds({{{}, 0, 1}, {{}, 0, 4}}, 5), ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(4)));
 }
 

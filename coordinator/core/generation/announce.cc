@@ -24,17 +24,17 @@ struct Change {
   // leave.
   std::vector<std::string> left;
   std::vector<std::string> drained;
-  // `joined` holds short names.
+  // `joined` holds the short names of the trainers that joined.
   std::vector<std::string> joined;
   // `added_nodes` are nodes that were never members before, or whose machines were replaced.
   std::vector<std::string> added_nodes;
-  // `kind` is the fault kind of what left without being asked.
+  // `kind` is the fault kind of the members that left without being asked.
   std::string kind;
   std::string node;
   std::string drained_node;
   std::set<std::string> silent;
   bool all_gone = false;
-  // `all_released` says that the job had given all its nodes up before.
+  // `all_released` says that the job had given all its nodes up before the change.
   bool all_released = false;
 };
 
@@ -71,7 +71,7 @@ Change Compare(const State& state, const Job& job, const v1::Membership& next, c
     any_stopped = any_stopped || view.standing == Standing::kStopped;
     if (now.count(trainer)) continue;
     const FaultKind kind = FaultKindOf(view.kind);
-    // A member that is not needed to keep a final state is no interruption.
+    // A member that is not needed to keep the final state leaves without an interruption of the job.
     if (IsFinishing(job) && kind == FaultKind::kDrained && !MustLeave(state, job, trainer)) continue;
     if (kind == FaultKind::kDrained || (kind == FaultKind::kNone && MustLeave(state, job, trainer))) {
       const bool told = !view.cause.empty() || !MustLeave(state, job, trainer);
@@ -163,7 +163,7 @@ void RememberNodes(const State& state, Job& job) {
   }
 }
 
-// Cuts off what lies beyond the step that the job goes back to, as it will be measured again.
+// Cuts off the part of a loss curve beyond the step that the job goes back to, as these steps will be measured again.
 void CutCurve(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve, int step) {
   while (!curve->empty() && curve->Get(curve->size() - 1).step() > step) curve->RemoveLast();
 }

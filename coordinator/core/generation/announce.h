@@ -1,4 +1,5 @@
-// Makes a formed membership the newest: in the record, the status, the faults and the sentence that explains it.
+// Makes a formed membership the newest one: in the record, the status, the list of faults, and a sentence that explains
+// it.
 #ifndef REKINDLE_COORDINATOR_CORE_GENERATION_ANNOUNCE_H_
 #define REKINDLE_COORDINATOR_CORE_GENERATION_ANNOUNCE_H_
 
@@ -10,7 +11,7 @@
 
 namespace rekindle::core {
 
-// `views` is the survey of the membership before.
+// Announces `next`. `views` says how each member of the membership before it stands, such as dead, stopped or awaited.
 void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, const std::vector<MemberView>& views);
 
 }  // namespace rekindle::core

@@ -12,7 +12,8 @@
 namespace rekindle::core {
 namespace {
 
-// Suspicions are forgotten after so many times exclusion_seconds without a failure.
+// The suspicion that two ranks cannot work together is forgotten after this many times `exclusion_seconds` without a
+// failure.
 constexpr double kWellFactor = 10;
 
 // Returns whether every member has entered the newest generation and holds its state.
@@ -35,10 +36,10 @@ bool AllStepsMade(const Job& job) {
   return true;
 }
 
-// Says why members have to leave.
+// Describes why some members have to leave.
 struct Leaving {
   std::string why;
-  // Some of them leave because their nodes drain.
+  // `drains` says that some of the members leave because their nodes drain.
   bool drains = false;
 };
 
@@ -76,13 +77,13 @@ double SecondsToSave(const State& state, const Job& job, double now) {
     const auto node = state.nodes.find(member.node());
     if (node != state.nodes.end()) first = std::min(first, node->second.drain_deadline);
   }
-  // A limit that has passed must not become 0, which means that there is none.
+  // A drain limit that has passed must not be returned as 0, because 0 means that there is no limit.
   constexpr double kLeast = 0.001;
   return first == kNever ? 0 : std::max(kLeast, first - now);
 }
 
 void SaveAtYield(Turn& turn, Job& job, bool nobody_stays) {
-  // The members were told to save already, and their seconds count from then.
+  // The members were told to save already, and the seconds that they have for it count from then.
   if (job.regroup.yield_checkpoint) return;
   job.regroup.yield_checkpoint = true;
   job.regroup.yield_within_seconds = nobody_stays ? SecondsToSave(turn.state, job, turn.now) : 0;
@@ -107,7 +108,7 @@ void ConsiderChange(Turn& turn, Job& job) {
   int staying = 0;
   const auto leave = WantLeave(turn.state, job, staying);
   const bool nobody_stays = staying == 0;
-  // A job that only saves lets a trainer take another's place, but does not grow.
+  // A job that has nothing left to do but to save lets a trainer take another's place, but does not grow.
   const bool only_saves = IsFinishing(job) || AllStepsMade(job);
   const auto join = only_saves && !leave ? std::nullopt : WantJoin(turn, job, MaxWorkers(job) - staying);
   if (job.regroup.yielding) {
@@ -115,11 +116,11 @@ void ConsiderChange(Turn& turn, Job& job) {
     return;
   }
   if (nobody_stays && !join) {
-    // The try to save that is under way is all that can be done.
+    // A finishing job tries to save its final state already, and nothing else can be done for this state.
     if (IsFinishing(job)) return;
     if (leave && reasons.empty() && PausesBeforeSave(turn, job)) return;
   }
-  // While a member still copies the state, it has to get that first.
+  // A member that still copies the state has to get all of it before the membership changes.
   const bool may_change = AllRunning(job);
   if (may_change && leave) reasons.push_back(leave->why);
   if (may_change && join) reasons.push_back(*join);

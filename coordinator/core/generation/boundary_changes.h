@@ -1,4 +1,4 @@
-// Decides changes that need no failure. They wait for a step boundary that the members agree on.
+// Decides changes of membership that need no failure. They wait for a step boundary that the members agree on.
 #ifndef REKINDLE_COORDINATOR_CORE_GENERATION_BOUNDARY_CHANGES_H_
 #define REKINDLE_COORDINATOR_CORE_GENERATION_BOUNDARY_CHANGES_H_
 
@@ -6,11 +6,13 @@
 
 namespace rekindle::core {
 
-// Tells the members to stop at the next boundary when something is wanted: a pause, a drain, a joiner, better ranges.
-// What else is wanted while they stop is added. REQUIRES: the job is active.
+// Tells the members to stop at the next step boundary when something needs a stop: a pause, a drain, a joiner or better
+// ranges. Members that were told to stop can be told only one thing more: to save a checkpoint, which is needed when
+// all of them have to leave. REQUIRES: the job is active.
 void ConsiderChange(Turn& turn, Job& job);
 
-// Forgets suspicions of pairs that have worked well for long, and ends exclusions.
+// Forgets the suspicion that two ranks cannot work together, once all ranks have worked well for long. Ends exclusions
+// of nodes.
 void EaseSuspicions(Turn& turn, Job& job);
 
 }  // namespace rekindle::core

@@ -16,7 +16,7 @@ namespace rekindle::core {
 namespace {
 
 // Returns the trainers that may join, when nobody of the newest generation holds its state. Those with the newest state
-// come first. They count even where their nodes are kept out.
+// come first. Trainers on nodes that are kept out for a while are included.
 std::vector<Candidate> Replicas(const Turn& turn, Job& job) {
   std::vector<Candidate> replicas;
   for (const auto& [id, trainer] : job.trainers) {
@@ -30,8 +30,8 @@ std::vector<Candidate> Replicas(const Turn& turn, Job& job) {
   return replicas;
 }
 
-// Returns until when to wait for a silent process that may still come back with more than `step`, or 0 where there is
-// none.
+// Returns until when to wait for a silent trainer that may still come back with state of a later step than `step`.
+// Returns 0 where there is no such trainer.
 double RicherUntil(const State& state, const Job& job, const std::vector<Candidate>& pool, int step, double now) {
   double until = 0;
   for (const auto& [id, trainer] : job.trainers) {
@@ -43,7 +43,7 @@ double RicherUntil(const State& state, const Job& job, const std::vector<Candida
   return until > now ? until : 0;
 }
 
-// Chooses the live state, unless the store has more.
+// Chooses the live state as the origin of the next generation, unless the store has a checkpoint of a later step.
 RestorePoint ChooseSource(Turn& turn, Job& job, const std::vector<Candidate>& pool) {
   RestorePoint point;
   std::vector<Candidate> first;
@@ -82,7 +82,7 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
   std::erase_if(result.pool, [&](const Candidate& candidate) { return !IsCompared(job, candidate.trainer); });
   const bool enough = !result.wait && static_cast<int>(result.pool.size()) >= MinWorkers(job);
   if (enough && job.regroup.ready_since == kNever) job.regroup.ready_since = turn.now;
-  // While there are too few candidates, they already look for what they will restore.
+  // While there are too few candidates, those that are there already look for the checkpoint that they will restore.
   RestorePoint point = ChooseSource(turn, job, result.pool);
   if (!enough) {
     if (result.wait) {

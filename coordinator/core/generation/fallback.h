@@ -16,9 +16,9 @@ struct Fallback {
   Origin origin;
 };
 
-// Waits until the silent members are gone for good. Then takes the highest step that any live replica or checkpoint
-// has, else the initial state. `survivors` are members that have stopped. A cold start is the case in which there was
-// nobody before.
+// Waits until the silent members are gone for good. Then the generation begins at the highest step that any live
+// replica or checkpoint has, or else at the initial state. `survivors` are members that have stopped. A job without an
+// earlier generation (a cold start) begins in the same way.
 Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views, std::vector<Candidate> survivors);
 
 }  // namespace rekindle::core

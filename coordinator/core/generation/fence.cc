@@ -27,7 +27,7 @@ std::vector<std::string> NodesOf(const v1::Membership& membership) {
 }
 
 // Returns whether silence ends a generation. It never does where an earlier epoch's coordinator formed it, because that
-// coordinator may still tell the members that the generation stands.
+// coordinator may still tell the members that their generation goes on.
 bool EndsBySilence(const State& state, const v1::Membership& membership) {
   return membership.lease_seconds() > 0 && Epoch{membership.epoch(), membership.epoch_tag()} == state.epoch;
 }
@@ -49,11 +49,12 @@ void End(const Turn& turn, Job& job) {
   job.record.set_ended_generation(job.record.membership().generation());
   turn.Save(job);
   job.regroup.silence.clear();
-  // A planning cycle is due, because the slots of lost nodes were kept for that generation.
+  // A planning cycle is due, because the slots of lost nodes were kept for the generation that has ended.
   turn.state.plan_due = turn.state.plan_due || turn.state.any_lost;
 }
 
-// Records that nothing runs on that node any more. Returns false where no job has anything there.
+// Records that none of the trainers on the node runs any more. Returns false where no job that is not over has a
+// trainer or a member there.
 bool RecordDeathsOn(Turn& turn, const std::string& node, const std::string& death) {
   bool any = false;
   for (auto& [uid, job] : turn.state.jobs) {
@@ -71,7 +72,8 @@ bool RecordDeathsOn(Turn& turn, const std::string& node, const std::string& deat
   return any;
 }
 
-// Ends the members whose node's name another machine has now. Returns false where there are none.
+// Records the death of the members on a node whose name another machine has now. Returns false where there are no such
+// members.
 bool EndGivenUpOn(Turn& turn, const std::string& node) {
   bool any = false;
   for (auto& [uid, job] : turn.state.jobs) {
@@ -86,8 +88,8 @@ bool EndGivenUpOn(Turn& turn, const std::string& node) {
   return any;
 }
 
-// Returns whether a member may be missing. The first sign is enough: an agent that looks for it can tell at once, and
-// then nobody needs to wait.
+// Returns whether a member may be missing. The first sign is enough: an agent that looks for the member can tell at
+// once, and then nobody needs to wait.
 bool IsMissing(const State& state, const v1::Member& member, const Trainer* trainer) {
   if (trainer != nullptr && !trainer->death.empty()) return true;
   const auto node = state.nodes.find(member.node());
@@ -97,7 +99,8 @@ bool IsMissing(const State& state, const v1::Member& member, const Trainer* trai
                       [&](const v1::TrainerProcess& process) { return process.trainer() == member.trainer(); });
 }
 
-// Returns whether a member or its agent has spoken in this turn. That one of them is gone others can say, too.
+// Returns whether a report of a member, or of the agent of its node, has arrived in this turn. A report of somebody
+// else that the member is gone does not count.
 bool AnyIsHeard(const Turn& turn, const Job& job) {
   const auto& members = job.record.membership().members();
   return std::any_of(members.begin(), members.end(), [&](const v1::Member& member) {
@@ -162,7 +165,7 @@ void AwaitEnd(Turn& turn, Job& job, const std::vector<MemberView>& views) {
 void TakeLease(Turn& turn, Job& job, const LeaseChecked& checked) {
   if (IsOver(job) || HasEnded(job) || checked.generation != job.record.membership().generation()) return;
   if (checked.seconds_left > 0) {
-    // A member has got an answer since.
+    // The server answered a member after the core had last heard of one, so the lease has not ended yet.
     job.regroup.ask_lease_at = turn.now + checked.seconds_left;
     return turn.Wake(job, job.regroup.ask_lease_at);
   }
@@ -216,7 +219,8 @@ void RefreshSought(const Turn& turn, double now) {
   std::set<std::string> doubted;
   const double begins = turn.state.started + turn.state.tunables.reconnect_seconds;
   if (now < begins) {
-    // Members that are still missing then send nothing that would cause another look.
+    // Members that are still missing at `begins` send nothing that would cause another look at them, so the look is due
+    // then in any case.
     turn.state.watch_nodes_at = std::min(turn.state.watch_nodes_at, begins);
     return;
   }
@@ -239,7 +243,7 @@ void RefreshSought(const Turn& turn, double now) {
   }
   if (doubted == turn.state.doubted) return;
   turn.state.doubted = std::move(doubted);
-  // Pools get the doubted nodes together with their orders.
+  // A planning cycle is due, because it makes the orders to the pools, and an order names the doubted nodes.
   turn.Replan();
 }
 

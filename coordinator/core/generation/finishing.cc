@@ -30,7 +30,7 @@ std::vector<std::string> Stopped(const std::vector<MemberView>& views) {
   return ids;
 }
 
-// Lets a trainer go that is not needed any more, together with its slot.
+// Releases a trainer that is not needed to keep the final state, so that its slot is free.
 void LetGo(Turn& turn, Job& job, const std::string& trainer) {
   RecordRelease(turn, job, trainer,
                 MustLeave(turn.state, job, trainer)
@@ -38,7 +38,7 @@ void LetGo(Turn& turn, Job& job, const std::string& trainer) {
                     : absl::StrCat("node ", NodeOf(trainer), " is not needed any more: others have the final state"));
 }
 
-// Chooses as few members as have all of the state together, preferably on nodes that stay.
+// Chooses as few members as possible that have all of the final state together, preferably on nodes that stay.
 std::vector<Candidate> ChooseHolders(const State& state, const Job& job, std::vector<Candidate> pool, int step) {
   std::erase_if(pool, [](const Candidate& candidate) { return !candidate.live; });
   const auto merit = [&](const Candidate& candidate) {
@@ -68,8 +68,8 @@ void FreeOtherSlots(const Turn& turn, const Job& job, const std::vector<Candidat
   turn.Replan();
 }
 
-// Forms the generation of the next try. Each shard is on one member only, so that members hold no more of the
-// optimizer's state than while they trained.
+// Forms the generation that next tries to save the final state. Each shard is on one member only, so that members hold
+// no more of the optimizer's state than while they trained.
 void FormToSave(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
   const Candidate best = *FindBest(pool);
   const Origin origin{Origin::Kind::kRank, best.step, best.attempt, "", ""};
@@ -105,7 +105,8 @@ bool TakeFailedSave(Turn& turn, Job& job, const FinalState& final, const std::ve
     finishing->set_since(UnixNow(turn));
     finishing->set_spent_before(status->cost().spent());
     finishing->set_holders(final.members);
-    // Whatever waits for the job's nodes gets all but those that are needed.
+    // From now on the job needs only the nodes that hold its final state. So its earlier plans are dropped, and other
+    // jobs get its other nodes.
     job.record.clear_halt();
     job.record.clear_units();
     job.wishes.units.clear();
@@ -120,7 +121,7 @@ bool TakeFailedSave(Turn& turn, Job& job, const FinalState& final, const std::ve
 }
 
 void PostponeFinal(const Turn& turn, Job& job) {
-  // The pause is short because the other members may have to leave soon.
+  // The pause before the next try is short because the other members may have to leave soon.
   constexpr double kLongest = 5;
   v1::JobRecord::Finishing* finishing = FinishingOf(job);
   finishing->set_tries(finishing->tries() + 1);
@@ -131,7 +132,8 @@ void PostponeFinal(const Turn& turn, Job& job) {
 void KeepFinal(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
   v1::JobRecord::Finishing* finishing = FinishingOf(job);
   const std::vector<Candidate> holders = ChooseHolders(turn.state, job, pool, FindBest(pool)->step);
-  // `takers` are members that were to take the state over and could not, and then others.
+  // `takers` do not hold the final state and can take it over: first members that tried to in vain before, then
+  // joiners.
   std::vector<Candidate> takers;
   for (const Candidate& candidate : pool) {
     const auto is_it = [&](const Candidate& holder) { return holder.trainer == candidate.trainer; };
@@ -223,14 +225,14 @@ void SaveFinalNow(Turn& turn, Job& job, const std::string& store) {
   if (!store.empty()) {
     job.record.set_final_store(store);
     job.record.mutable_job()->mutable_status()->set_final_store(store);
-    // The error was that of the store before.
+    // The error came from the earlier store, and says nothing about the new one.
     finishing->clear_error();
     turn.Emit(&job, "final_store", absl::StrCat("the final checkpoint goes to ", store, ", as the user asked"));
   }
   finishing->set_next_try(UnixNow(turn));
   turn.Save(job);
   if (job.active && !store.empty()) {
-    // A try under way waits for the earlier store.
+    // The members have to end their present try to save, because it still waits for the earlier store.
     job.regroup.yielding = true;
     job.regroup.SetYieldReason("the final checkpoint goes elsewhere");
     job.regroup.yield_checkpoint = false;

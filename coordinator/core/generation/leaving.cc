@@ -10,16 +10,16 @@
 namespace rekindle::core {
 namespace {
 
-// HandingOn plans how the state is handed on when all that have it must leave. For one generation those that hand it on
-// and those that take it over may be more than the job's highest number of workers.
+// HandingOn plans how the state is handed on when all members that have it must leave. For one generation those that
+// leave and those that take the state over run together, even if the job's highest number of workers is lower.
 struct HandingOn {
   // `keep` is how many of those that must leave stay to hand the state on. It is 0 where nobody can take the state
-  // over, or where there cannot be as many ranks as both sides need.
+  // over, or where a generation cannot have enough ranks for those that leave and those that take over.
   int keep = 0;
   int members = 0;
 };
 HandingOn PlanHandingOn(const Job& job, const std::vector<Candidate>& pool, int joiners) {
-  // With shards each member has a part that others lack.
+  // Where the optimizer's state is in shards, each member has a part that others lack.
   const std::string& state = SpecOf(job).training().optimizer_state();
   const bool sharded = common::OptimizerStateOf(state) == common::OptimizerState::kSharded;
   const int least = sharded ? static_cast<int>(pool.size()) : 1;
@@ -29,7 +29,7 @@ HandingOn PlanHandingOn(const Job& job, const std::vector<Candidate>& pool, int 
   return {std::max(least, members - joiners), members};
 }
 
-// Lets all candidates go that must leave, except for `keep` of them. The one with the best state goes last.
+// Releases all candidates that must leave, except for `keep` of them. The one with the best state is released last.
 void LetGo(const Turn& turn, Job& job, std::vector<Candidate>& pool, int keep) {
   const Candidate* best = FindBest(pool);
   const std::string last = keep > 0 && best != nullptr ? best->trainer : "";
@@ -61,7 +61,7 @@ int ReleaseDraining(Turn& turn, Job& job, std::vector<Candidate>& pool, int join
   const bool others = handing.keep > 0 || !staying.empty();
   if (others) ForgetSaves(job);
   if (!others_live && others) {
-    // Those that must leave stay for one more generation, in which they hand the state on.
+    // The members that must leave stay for one more generation, in which they hand the state on.
     if (handing.keep > 0) LetGo(turn, job, pool, handing.keep);
     return handing.members;
   }

@@ -10,18 +10,18 @@
 
 namespace rekindle::core {
 
-// Releases members from an interrupted step when too few are left to go on from within it. Those that must leave do not
-// wait when the others, or a store, have the state as well. What the released members computed of the step is computed
-// again.
+// Releases the members that must leave after an interrupted step that cannot be completed, because too few members are
+// left or the job stops. They are released at once where the others, or a store, have the state as well. What the
+// released members computed of the step is computed again.
 void ReleaseInterrupted(const Turn& turn, Job& job, std::vector<Candidate>& pool);
 
-// Releases those that must leave when what the remaining members hold is of no use any more. Nobody is released while a
+// Releases the members that must leave, when no member holds state that can still be used. Nobody is released while a
 // silent member may come back with the rest of the state.
 void ReleaseUseless(const Turn& turn, Job& job, const std::vector<MemberView>& views, std::vector<Candidate>& pool);
 
 // Releases members of draining nodes at a boundary, when others keep the state, or when nobody is there to take it and
-// they have saved it. Returns how many members the next generation may have although the job's highest number of
-// workers is lower, or 0 where that number holds.
+// they have saved it. Returns how many members the next generation may have while the state is handed on, even if the
+// job's highest number of workers is lower. Returns 0 where that highest number holds.
 int ReleaseDraining(Turn& turn, Job& job, std::vector<Candidate>& pool, int joiners);
 
 }  // namespace rekindle::core

@@ -8,11 +8,11 @@
 
 namespace rekindle::core {
 
-// Returns what is wrong with who is in that membership, with their work, and with who has which part of the state. That
-// is what the coordinator alone decides. Returns an empty string where it is sound.
+// Returns what is wrong with the part of a membership that the coordinator alone decides: who is in it, their work, and
+// who has which part of the state. Returns an empty string where that part is sound.
 std::string FindFlawInDeal(const v1::Membership& told, const Job& job);
 
-// Returns what is wrong with that membership. Returns an empty string where it is sound and its digest is that of its
+// Returns what is wrong with a membership. Returns an empty string where it is sound and its digest is that of its
 // content.
 std::string FindFlawIn(const v1::Membership& told, const Job& job);
 

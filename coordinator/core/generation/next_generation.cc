@@ -28,7 +28,7 @@
 namespace rekindle::core {
 namespace {
 
-// Returns whether a stopped member holds state of the newest history. The state of a READY trainer may be stale.
+// Returns whether a stopped member holds state from which the job can go on. The state of a READY trainer may be stale.
 bool HoldsNewest(const Job& job, const Trainer& trainer) {
   return HoldsState(job, trainer.report) && trainer.report.phase() != v1::TRAINER_READY;
 }
@@ -57,11 +57,11 @@ std::string OnlyHolder(const Job& job, const std::vector<MemberView>& views) {
   return holder;
 }
 
-// Takes a member out when two live ranks have failed each other before.
+// Removes a member from the pool when two live ranks have failed each other before.
 void CountAccusations(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   std::vector<Charge> charges;
   for (const MemberView& view : views) {
-    // A member that was silent or dead explains the failure.
+    // A member that was silent or dead explains the failure, so no accusation counts.
     if (view.standing != Standing::kStopped) return;
     if (view.trainer->report.generation() != job.record.membership().generation()) continue;
     for (const v1::Accusation& accusation : view.trainer->report.accusations()) {
@@ -82,7 +82,7 @@ void CountAccusations(Turn& turn, Job& job, const std::vector<MemberView>& views
   turn.Emit(&job, "excluded", job.regroup.forming.removed_reason, node);
 }
 
-// Returns whether every member has stopped, died or run out of grace.
+// Returns whether every member has stopped, died or used up the time that it had to stop.
 bool AllHaveStopped(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   bool all = true;
   for (const MemberView& view : views) {
@@ -98,8 +98,8 @@ bool AllHaveStopped(Turn& turn, Job& job, const std::vector<MemberView>& views) 
   return all;
 }
 
-// Returns whether a job that must give its nodes up saves first. It stopped within a step, so nobody has saved its
-// state. Those that are left go on to do so, once, however few they are.
+// Returns whether the members save before the job gives its nodes up. Where the job has stopped within a step, nobody
+// has saved its state. So the members that are left form one more generation to save it, however few they are.
 bool SavesFirst(const State& state, const Job& job, const std::vector<Candidate>& pool) {
   const bool gives_up = !job.record.halt().empty() || !job.record.budget_stop().empty();
   if (!gives_up && !WithoutLeaving(state, job, pool).empty()) return false;
@@ -113,7 +113,7 @@ bool HasFinished(const Job& job, const MemberView& view) {
          view.trainer->report.generation() == job.record.membership().generation();
 }
 
-// Forms the generation and announces it. Returns false where it may not be formed yet.
+// Forms the next generation and announces it. Returns false where it may not be formed yet.
 bool Form(Turn& turn, Job& job, std::vector<Candidate> pool, const Origin& origin, bool boundary,
           const std::vector<MemberView>& views) {
   v1::Membership next = BuildMembership(std::move(pool), origin, boundary, MicroBatches(job), NextGeneration(job));
@@ -131,13 +131,13 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   std::string early;
   for (const MemberView& view : views) {
     const bool gone = view.standing == Standing::kDead || view.standing == Standing::kLeftOut;
-    // What a member has said before it went counts.
+    // A member that is gone counts only if its last report says that it had finished.
     if (gone && !HasFinished(job, view)) continue;
     if (!gone && (view.standing != Standing::kStopped || view.trainer->report.phase() != v1::TRAINER_FINISHED))
       return false;
     const v1::TrainerReport& report = view.trainer->report;
     digests[report.state_digest()].push_back(ShortName(view.member->trainer()));
-    // Equal digests belong to equal steps.
+    // Members with equal digests of their state are at equal steps, so that the step of any of them will do.
     step = report.step();
     if (step < SpecOf(job).training().steps()) early = Bounded(report.stop_reason());
     finished += !gone;
@@ -168,11 +168,11 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
 
 namespace {
 
-// Counts once what members of a failed generation accuse each other of.
+// Counts the accusations between members of a failed generation, once for each failure.
 void CountFailure(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   job.regroup.forming.pairs_counted = true;
   if (!IsFinishing(job)) return CountAccusations(turn, job, views);
-  // None of those that keep a result is left out.
+  // No member that keeps the final state is left out for an accusation.
   if (job.record.membership().finishing()) PostponeFinal(turn, job);
 }
 
@@ -185,19 +185,20 @@ bool StoppedAtBoundary(const Job& job, const std::vector<Candidate>& pool, const
   });
 }
 
-// Forms the next generation from what is left, because no member that lives has state that may be used.
+// Forms the next generation from a replica, a checkpoint or the initial state, because no member that lives has state
+// that may be used.
 void FormWithoutMembers(Turn& turn, Job& job, const std::vector<MemberView>& views, std::vector<Candidate> pool) {
   ReleaseUseless(turn, job, views, pool);
   Fallback fallback = FromAnywhere(turn, job, views, std::move(pool));
   if (!fallback.wait) Form(turn, job, std::move(fallback.pool), fallback.origin, true, views);
 }
 
-// Returns where the members of the last generation stand, once all is known by which the next one is formed. Until then
-// it shows what is awaited, or finishes the job, and returns nothing.
+// Returns where the members of the last generation stand, once everything is known that is needed to form the next one.
+// Until then, shows in the status what is awaited, or finishes the job, and returns nothing.
 std::optional<std::vector<MemberView>> SurveyWhenKnown(Turn& turn, Job& job) {
   std::vector<MemberView> views = SurveyMembers(turn.state, job);
   if (!NoteEnd(turn, job, views)) {
-    // Where records were brought back from a copy, the newest generation may not have ended.
+    // It is not certain that the newest generation has ended, for example after records were brought back from a copy.
     MustStop(job) ? ShowStopped(turn, job) : AwaitEnd(turn, job, views);
     return std::nullopt;
   }
@@ -213,7 +214,7 @@ std::optional<std::vector<MemberView>> SurveyWhenKnown(Turn& turn, Job& job) {
   return std::nullopt;
 }
 
-// Takes the member back that an accusation left out, as without it the others do not have the state.
+// Takes back the member that was left out because of an accusation, as the others lack a part of the state without it.
 void FormWithRemoved(Turn& turn, Job& job) {
   job.regroup.forming.removed.clear();
   TryForm(turn, job);
@@ -238,7 +239,7 @@ void TryForm(Turn& turn, Job& job) {
     if (!LoseFinal(turn, job, views)) return;
   }
   bool boundary = StoppedAtBoundary(job, pool, best);
-  // All members that hold the state have made this step.
+  // `stopped_at` is a step that all members that hold the state have made.
   const int stopped_at = boundary && best != nullptr ? best->step : 0;
   boundary = boundary || other_size;
   const std::vector<Candidate> joiners = Joiners(turn, job);
@@ -259,7 +260,7 @@ void TryForm(Turn& turn, Job& job) {
     return;
   }
   best = FindBest(pool);
-  // The store has more than those that live.
+  // The store has newer state than the living members have.
   if (best != nullptr && best->step < DurableStep(job)) best = nullptr;
   if (best == nullptr && !job.regroup.forming.removed.empty()) return FormWithRemoved(turn, job);
   if (best == nullptr) return FormWithoutMembers(turn, job, views, std::move(pool));

@@ -16,7 +16,7 @@ const v1::TrainerReport& ReportOf(const Job& job, const Candidate& candidate) {
   return FindTrainer(job, candidate.trainer)->report;
 }
 
-// Returns whether a member was to restore that checkpoint, failed, and does not see it any more.
+// Returns whether a member was to restore the checkpoint `manifest`, failed, and does not see it any more.
 bool IsSpoiled(const Job& job, const std::vector<Candidate>& pool, const std::string& manifest) {
   if (job.record.membership().source().checkpoint() != manifest) return false;
   return std::any_of(pool.begin(), pool.end(), [&](const Candidate& candidate) {
@@ -26,8 +26,8 @@ bool IsSpoiled(const Job& job, const std::vector<Candidate>& pool, const std::st
   });
 }
 
-// Returns the durable checkpoint, or one of a higher step that is only in the memory of nodes, as long as everybody
-// finds it.
+// Returns the durable checkpoint. Returns one of a higher step instead, which may be only in the memory of nodes, where
+// a candidate finds it and no candidate misses it.
 v1::Checkpointed Wanted(const Job& job, const std::vector<Candidate>& pool) {
   v1::Checkpointed wanted = job.record.checkpoint();
   for (const Candidate& candidate : pool) {
@@ -47,7 +47,7 @@ struct Found {
   std::vector<Candidate> whole;
   // `unverified` are those among `whole` that have not read every byte of the checkpoint.
   std::vector<Candidate> unverified;
-  // `damaged` and `missing` hold sentences.
+  // `damaged` and `missing` hold a sentence for each candidate that found the checkpoint damaged or missing.
   std::vector<std::string> damaged;
   std::vector<std::string> missing;
   // `looking` says that some candidates have not answered yet.
@@ -105,7 +105,7 @@ void TellOnce(Turn& turn, Job& job, const std::string& kind, const v1::Checkpoin
     turn.Emit(&job, kind, why);
 }
 
-// Waits because nobody can restore `wanted`.
+// Describes why the job waits while too few candidates can restore `wanted`.
 RestorePoint WaitFor(Turn& turn, Job& job, const v1::Checkpointed& wanted, const Found& found) {
   const std::string& store = SpecOf(job).checkpoint().store();
   RestorePoint point;
@@ -183,7 +183,8 @@ RestorePoint ChooseRestorePoint(Turn& turn, Job& job, const std::vector<Candidat
     }
   }
   if (found.whole.empty()) return WaitFor(turn, job, wanted, found);
-  // Candidates that still look may be ready in a moment. Those that are not join later and are handed the state.
+  // Candidates that still look for the checkpoint may be ready in a moment. Those that are not join later and are
+  // handed the state.
   const double until = job.regroup.ready_since + turn.state.tunables.formation_seconds;
   if (found.looking && turn.now < until) {
     turn.Wake(job, until);

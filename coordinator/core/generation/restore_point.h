@@ -1,7 +1,9 @@
-// Chooses the checkpoint from which the next generation restores, when nobody who lives holds as much. |
-// There are two cases. A checkpoint is damaged when the store answers, and every trainer that could restore it read
-// bytes that are not what their names say. Then the next older one that verifies counts. A checkpoint that is not
-// there, or cannot be read, is waited for: its store may not be mounted, and nothing older may take its place.
+// Chooses the checkpoint from which the next generation restores, when no living trainer holds state of as high a step.
+//
+// A damaged checkpoint and a missing one are two cases. A checkpoint is damaged when the store answers, and every
+// trainer that could restore it read bytes that are not what their names say. Then the next older one that verifies
+// counts. A checkpoint that is not there, or cannot be read, is waited for: its store may not be mounted, and nothing
+// older may take its place.
 #ifndef REKINDLE_COORDINATOR_CORE_GENERATION_RESTORE_POINT_H_
 #define REKINDLE_COORDINATOR_CORE_GENERATION_RESTORE_POINT_H_
 
@@ -14,14 +16,15 @@
 namespace rekindle::core {
 
 struct RestorePoint {
-  // `waits_for` says why nothing can be restored now. It is empty where something can.
+  // `waits_for` says why nothing can be restored now. It is empty where `pool` can restore `origin`.
   std::string waits_for;
   Origin origin;
-  // `pool` are the candidates that can restore it.
+  // `pool` holds the candidates that can restore `origin`.
   std::vector<Candidate> pool;
 };
 
-// Tells trainers what to look for (Forming::find), and looks at what they have found. May give up a damaged checkpoint.
+// Tells trainers which checkpoint to look for (`Forming::find`), and looks at what they have found. May give up a
+// damaged checkpoint.
 RestorePoint ChooseRestorePoint(Turn& turn, Job& job, const std::vector<Candidate>& pool);
 
 }  // namespace rekindle::core

@@ -14,12 +14,12 @@
 namespace rekindle::core {
 namespace {
 
-// The first wait is the shortest, and each one is twice as long as the one before.
+// The first wait before a retry is the shortest, and each one is twice as long as the one before.
 constexpr double kShortestSeconds = 0.1;
 constexpr double kLongestSeconds = 30;
 
-// Returns whether `next` is a retry. Smaller micro-batches, after one ran out of memory, make it something new. State
-// of a later step proves that one completed, even if nobody has said so.
+// Returns whether `next` is a retry. A generation with smaller micro-batches, after a trainer ran out of memory, is no
+// retry. State of a later step proves that a step was completed, even if nobody has said so.
 bool IsRetry(const Job& job, const v1::Membership& next) {
   const v1::Membership& last = job.record.membership();
   if (last.members_size() != next.members_size() || SizeHasChanged(job)) return false;
@@ -28,7 +28,7 @@ bool IsRetry(const Job& job, const v1::Membership& next) {
                      [&](const v1::Member& member) { return FindMember(job, member.trainer()) != nullptr; });
 }
 
-// Returns the words of the members that were interrupted, or why the generation was ended.
+// Returns how the interrupted members explain their interruption, or else why the generation was ended.
 std::string WhatTheySay(const Job& job) {
   constexpr size_t kFew = 3;
   std::vector<std::string> words;

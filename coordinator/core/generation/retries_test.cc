@@ -27,13 +27,13 @@ class RetriesTest : public testing::Test {
   }
   std::vector<std::string> Run(const std::string& line) { return scenario_.Run(line); }
   std::vector<std::string> Pass(double seconds) { return Run("live " + std::to_string(seconds)); }
-  // Ends the running generation without a step, and lets both members say so.
+  // Ends the running generation without a step: both members report an interruption.
   std::vector<std::string> Fail() {
     Run("follow all");
     Run("interrupt n1/0 error=no-buffer-space");
     return Run("interrupt n2/0");
   }
-  // Lets `times` more generations fail, each after its wait.
+  // Lets `times` more generations fail, each after the wait that precedes its retry.
   void FailTimes(int times) {
     for (int i = 0; i < times; ++i) {
       ASSERT_THAT(Fail(), IsEmpty()) << i;
@@ -66,7 +66,7 @@ TEST_F(RetriesTest, TwentyInARowPauseTheJobAndGiveItsNodesBack) {
   EXPECT_THAT(said, Contains("n1 <- nothing to run"));
   EXPECT_THAT(said, Contains("n2 <- nothing to run"));
   EXPECT_THAT(Status(), HasSubstr("PAUSED, generation 20, step 0: 20 generations in a row"));
-  // The job's trainer has not left yet.
+  // No new trainer is started, because the job's earlier trainer has not left yet.
   EXPECT_THAT(Run("node n1 up slots=2"), Not(Contains(HasSubstr("run job"))));
   Run("restart");
   EXPECT_THAT(Run("live 30"), Not(Contains(HasSubstr("run job"))));
@@ -126,7 +126,7 @@ TEST_F(RetriesTest, SmallerMicroBatchesAreAnotherTry) {
   Run("cancel");
   Run("submit other micro_batches=16 micro_batch=8 reduce=fp32");
   Run("trainer n1/0,n2/0 incarnation=2 micro_batch=8");
-  // The micro-batch is 8, 4, 2 and 1 in turn.
+  // The micro-batch of the generations is 8, 4, 2 and 1 samples in turn.
   for (int generation = 2; generation <= 4; ++generation) {
     Run("follow all");
     Run("interrupt n1/0 out_of_memory=no-room");

@@ -30,7 +30,7 @@ class WorldSizeTest : public testing::Test {
   void AddNodes(int first, int count) {
     for (int i = first; i < first + count; ++i) Run(absl::StrCat("node ", Node(i), " up"));
   }
-  // Returns what was said, and remembers how many ranks the newest generation in it has.
+  // Runs a line of the scenario. Returns what it printed, and remembers how many ranks the newest generation in it has.
   std::vector<std::string> Run(const std::string& line) {
     std::vector<std::string> said = scenario_.Run(line);
     for (const std::string& one : said) {
@@ -57,7 +57,7 @@ TEST_F(WorldSizeTest, NodesBeyondItAreSpares) {
   EXPECT_THAT(Run(absl::StrCat("node ", Node(kMost), " up")), Contains(HasSubstr("<- nothing to run")));
   EXPECT_THAT(Run(absl::StrCat("trainer ", Trainers(kMost, 1))), Not(Contains(HasSubstr("YIELD"))));
   EXPECT_THAT(Status(), HasSubstr("RUNNING, generation 1, step 1"));
-  // The spare takes the place of a member that dies.
+  // The spare node takes the place of a member that dies.
   Run(absl::StrCat("node ", Node(3), " exit ", Node(3), "/0 -9"));
   for (int i = 0; i < kMost; ++i) {
     if (i != 3) Run(absl::StrCat("interrupt ", Node(i), "/0"));
@@ -70,7 +70,7 @@ TEST_F(WorldSizeTest, NodesBeyondItAreSpares) {
   EXPECT_THAT(Status(), HasSubstr("RUNNING, generation 3, step 2"));
 }
 
-// An earlier release may have accepted a job with such numbers.
+// An earlier release may have accepted a job that asks for more workers than the largest world size.
 TEST_F(WorldSizeTest, AHigherMinimumAndMaximumAreTakenForIt) {
   Run("submit job micro_batches=200 min=65 max=4096");
   AddNodes(0, kMost + 1);

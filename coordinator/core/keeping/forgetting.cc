@@ -14,9 +14,10 @@ namespace rekindle::core {
 namespace {
 
 constexpr double kDay = 24 * kHour;
-// What is past its limit and still needed is looked at again after this time.
+// A job or node that is past its limit and still needed is looked at again after this time.
 constexpr double kLookAgainSeconds = 60;
-// What has ended since is looked at after this time. Nothing is kept for less.
+// The core looks at least this often for jobs and nodes to forget. A found job of which nothing runs any more is kept
+// for this time.
 constexpr double kLookSeconds = kHour;
 
 double EndedAt(const Job& job) {
@@ -35,7 +36,7 @@ std::string RunsOn(const State& state, const std::string& uid) {
   return "";
 }
 
-// Frees the name, or gives it to the newest of the other jobs that had it.
+// Frees the name of a forgotten job, or gives it to the newest of the other jobs that had it.
 void ForgetName(State& state, const std::string& name, const std::string& uid) {
   const auto newest = state.newest.find(name);
   if (newest == state.newest.end() || newest->second != uid) return;
@@ -62,7 +63,7 @@ void Forget(Turn& turn, const std::string& uid, const std::string& why) {
   turn.Replan();
 }
 
-// Returns when each job that is over has ended, and its uid. The jobs that ended first come first.
+// Returns, for each job that is over, the time of its end and its uid. The jobs that ended first come first.
 std::vector<std::pair<double, std::string>> Over(const State& state) {
   std::vector<std::pair<double, std::string>> over;
   for (const std::string& uid : state.order) {
@@ -73,7 +74,7 @@ std::vector<std::pair<double, std::string>> Over(const State& state) {
   return over;
 }
 
-// Forgets jobs without a record of which nothing has run for a while. What they saved is in their store.
+// Forgets jobs without a record of which nothing has run for a while. What these jobs saved stays in their stores.
 void ForgetFound(Turn& turn) {
   auto& found = turn.state.found;
   for (auto at = found.begin(); at != found.end();) {
@@ -117,7 +118,8 @@ double ForgetOldJobs(Turn& turn) {
   return again_at;
 }
 
-// Returns the nodes that may still run something, cost something, or be asked for.
+// Returns the nodes that may not be forgotten: members run there, jobs are charged for them, or their machines are
+// watched.
 std::set<std::string> NeededNodes(const State& state) {
   std::set<std::string> needed;
   for (const auto& [uid, job] : state.jobs) {
@@ -136,7 +138,7 @@ bool IsFree(const std::set<std::string>& needed, const std::string& name, const 
   return node.lost && node.slots.empty() && node.claims.empty() && needed.count(name) == 0;
 }
 
-// Removes what found jobs had running on that node, because none of it runs any more.
+// Removes from the found jobs the trainers that ran on the node, because none of them runs any more.
 void EndFoundOn(State& state, const std::string& node) {
   for (auto& [uid, job] : state.found) {
     if (job.running.erase(node) == 0) continue;

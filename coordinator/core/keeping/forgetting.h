@@ -1,7 +1,7 @@
 // Forgets what nobody needs any more, so that nothing that is kept grows with the past. Jobs that are over are
 // forgotten at their user's word, or by `Tunables::keep_jobs` and `keep_days`. Nodes that have gone are forgotten, too.
-// What a job saved stays in its store. The `job.json` there says that the job is over, for any part of it that comes
-// back (found.h).
+// What a job saved stays in its store. The `job.json` there says that the job is over, so that its trainers are stopped
+// if any of them is heard of again (found.h).
 #ifndef REKINDLE_COORDINATOR_CORE_KEEPING_FORGETTING_H_
 #define REKINDLE_COORDINATOR_CORE_KEEPING_FORGETTING_H_
 
@@ -12,19 +12,20 @@
 namespace rekindle::core {
 
 // Forgets the job at once. The effects' status is NOT_FOUND where no job has that uid. It is FAILED_PRECONDITION where
-// the job is not over, or where a node that is heard of still runs some of it. A job that is FOUND has no record that
-// could be forgotten, so it is FAILED_PRECONDITION there, too.
+// the job is not over, or where a node that is heard of still runs some of it. It is FAILED_PRECONDITION also for a job
+// that is FOUND, because there is no record of it that could be forgotten.
 void ForgetAsAsked(Turn& turn, const std::string& uid);
 
-// Forgets what is past its limit, and sets `State::forget_at` anew. The caller must call this when `State::forget_at`
-// has come, and whenever a job has ended.
+// Forgets jobs and nodes that are past their limits, and sets `State::forget_at` anew. The caller must call this when
+// `State::forget_at` has come, and whenever a job has ended.
 void ForgetOld(Turn& turn);
 
-// Returns whether more jobs are over than are kept, as of the last `RefreshSurroundings`.
+// Returns whether more jobs that are over are remembered than `Tunables::keep_jobs` allows, as of the last
+// `RefreshSurroundings`.
 bool HasTooManyOver(const State& state);
 
-// Forgets the node of which nothing was heard for the longest time, to make room for another. Returns false where all
-// nodes are needed.
+// Forgets the lost node of which nothing was heard for the longest time, to make room for another. Returns false where
+// all nodes are needed.
 bool ForgetOneNode(Turn& turn);
 
 // Returns where a job's checkpoints are, as its record says. Returns an empty string where it kept none.

@@ -5,8 +5,8 @@
 namespace rekindle::core {
 namespace {
 
-// Returns whether the trainer is evidence of the newest generation, or of generation numbers that no later generation
-// may have.
+// Returns whether the job still needs to remember the trainer: it is a member of the newest generation, or was in a
+// higher generation, whose number no later generation may have.
 bool IsNeeded(const Job& job, const std::string& id, const Trainer& trainer) {
   if (trainer.report.generation() > job.record.membership().generation()) return true;
   return job.ahead.count(id) > 0 || FindMember(job, id) != nullptr;

@@ -9,17 +9,17 @@
 
 namespace rekindle::core {
 
-// Seconds. A report may be on its way this long, or an agent may report an exit again this late, and the trainer is
-// still known.
+// A trainer stays known for this many seconds after anybody spoke of it. A report may be on its way this long, or an
+// agent may report an exit again this late.
 inline constexpr double kRememberSeconds = 600;
 
-// Returns what is known of that trainer, which may be nothing yet. It notes that something is said of the trainer now,
-// by itself or by its agent. Where as many trainers are known as may be, it forgets the one of which nothing was said
-// for the longest time, and counts that in `Effects::crowded_out`. Returns null where all of them are needed.
+// Returns what is known of that trainer, which may be nothing yet. Notes that something is said of the trainer now, by
+// itself or by its agent. Where the job knows as many trainers as it may, forgets the one of which nothing was said for
+// the longest time, and counts that in `Effects::crowded_out`. Returns null where all of them are needed.
 Trainer* Remember(Turn& turn, Job& job, const std::string& trainer);
 
-// Forgets trainers of which nothing was said for `kRememberSeconds`, dead or not. It keeps those that are needed:
-// members of the newest membership, and trainers that were in a generation above it.
+// Forgets trainers of which nothing was said for `kRememberSeconds`, dead or not. Keeps those that are needed: members
+// of the newest membership, and trainers that were in a generation above that of the newest membership.
 void ForgetTrainers(Job& job, double now);
 
 }  // namespace rekindle::core

@@ -91,7 +91,7 @@ TEST_F(RememberedTest, NobodyIsAdmittedForWhomOneThatIsNeededWouldHaveToGo) {
   EXPECT_EQ(job_.trainers.size(), kMaxTrainers);
 }
 
-// Has a job that refuses one trainer of each node, and looks at what the job's events tell of that.
+// The fixture has a job that refuses one trainer of each node, and looks at what the job's events tell of the refusals.
 class ToldTest : public testing::Test {
  protected:
   ToldTest() {
@@ -102,7 +102,7 @@ class ToldTest : public testing::Test {
     submit.record.mutable_job()->mutable_status()->mutable_resolved_spec()->mutable_workers()->set_min(1);
     cluster_.Step(submit, kStart);
   }
-  // Returns how many events of this step told of the refusal.
+  // Lets a trainer report that the job refuses. Returns how many events told of the refusal.
   size_t Refuse(const std::string& trainer) {
     TrainerReported event{NewTrainer(trainer, 1, "uid", "another")};
     event.report.set_sequence(++sequence_);

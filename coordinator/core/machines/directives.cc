@@ -23,8 +23,8 @@ uint64_t Hash(const google::protobuf::MessageLite& message, uint64_t hash = 1469
   return hash;
 }
 
-// Returns a revision that is never 0. A hash of the content survives a coordinator restart, and does not stay the same
-// by accident when the content changes.
+// Returns a directive's revision, which is never 0, from the hash of its content. Such a revision survives a restart of
+// the coordinator, and a changed directive does not keep its revision by accident.
 int Revision(uint64_t hash) {
   const int revision = static_cast<int>((hash ^ (hash >> 32)) & 0x7fffffff);
   return revision == 0 ? 1 : revision;
@@ -45,7 +45,7 @@ v1::TrainerDirective Told(v1::TrainerDirective::Action action, const std::string
   return directive;
 }
 
-// Lets a trainer go on as it was told before, and asks it to say which membership it is in.
+// Returns a directive that lets a trainer go on as it was told before, and asks it to report its membership.
 v1::TrainerDirective ToldToTell() {
   v1::TrainerDirective directive;
   directive.set_tell_membership(true);
@@ -62,8 +62,8 @@ v1::TrainerDirective ToldToWait(const Job& job, const std::string& reason) {
   return directive;
 }
 
-// Returns why a trainer waits. The status of a job that stops names a sum and a step. A trainer that waits is not told
-// of each change of these, so it gets a reason without them.
+// Returns why a trainer waits. The status of a job that stops names a sum of money and a step, which change often. A
+// waiting trainer is not told of each change, so it gets a reason without them.
 std::string WhyItWaits(const Job& job, const std::string& otherwise) {
   if (!MustStop(job)) return otherwise;
   return job.record.want_paused() ? "the job is paused" : job.record.halt();
@@ -96,7 +96,7 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
         generation == 0 ? WhyItWaits(job, job.record.job().status().reason())
                         : absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason());
     v1::TrainerDirective directive = ToldToWait(job, reason);
-    // From this the trainer sees that it is not a member.
+    // The membership in the directive shows the trainer that it is not a member any more.
     *directive.mutable_membership() = job.record.membership();
     return directive;
   }
@@ -104,7 +104,8 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
   if (excluded != job.excluded_until.end()) {
     return ToldToWait(job, absl::StrCat("node ", node, " is kept out for a while"));
   }
-  // The state that the trainer may take over is needed most when the store cannot be read.
+  // A trainer that waits to take the final state over must not depend on the store, because the state is needed most
+  // when the store cannot be read.
   if (IsFinishing(job)) {
     v1::TrainerDirective directive = ToldToWait(job, "takes the final state over when a holder leaves");
     directive.set_without_store(true);
@@ -122,7 +123,7 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
   if (MustTell(job, id)) return ToldToTell();
   const Trainer* trainer = FindTrainer(job, id);
   const bool is_known = trainer != nullptr && (trainer->reported || !trainer->death.empty());
-  // The trainer asked when the job was still unknown.
+  // The trainer's last request came when the job was still unknown to the coordinator.
   if (!is_known && !IsOver(job) && job.record.membership().generation() == 0) return ToldToTell();
   if (IsOver(job)) {
     return Told(v1::TrainerDirective::EXIT,
@@ -137,13 +138,14 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
   return ForOther(state, job, id, trainer);
 }
 
-// Returns whether a trainer has to run in that slot. On a node or slot that is to be left, a live member stays,
-// everything else stops, and nothing is started.
+// Returns whether a trainer of the job has to run in the slot. On a node that drains, and in a slot that the job gives
+// up, a live member stays, everything else stops, and nothing is started.
 bool IsDesired(const State& state, const Job& job, const std::string& name, const NodeState& node, int slot) {
   if (IsOver(job)) return false;
   const bool given = !job.giving_up.empty() && job.giving_up.count(absl::StrCat(name, "/", slot)) > 0;
   if (!IsDraining(state, name) && !given) return true;
-  // The agent stops what runs there. That is evidence for the other members.
+  // The time that the node had to drain is over. The agent stops the trainers on the node, and their exits are evidence
+  // for the other members.
   if (node.overdue) return false;
   for (const v1::Member& member : job.record.membership().members()) {
     if (member.node() != name || SlotOf(member.trainer()) != slot) continue;
@@ -161,7 +163,7 @@ bool NothingLeft(const NodeState& node) {
   return true;
 }
 
-// Returns what that node alone is told, without the specs of its trainers.
+// Returns the part of a node's directive that is for this node alone, without the specs of its trainers.
 v1::NodeDirective OwnPart(const State& state, const std::string& name, const NodeState& node) {
   v1::NodeDirective directive;
   directive.set_error(node.error);
@@ -177,7 +179,7 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
     desired->set_slot(slot);
     if (FindsMicroBatch(job)) desired->set_micro_batch_at_most(job.record.micro_batch_search().at_most());
   }
-  // These jobs have no record, or their record is older than what runs.
+  // `unknown` holds the jobs that run on the node and have no record, or a record that is older than what runs.
   std::set<std::string> unknown;
   for (const v1::TrainerProcess& process : node.report.trainers()) {
     // An exit in a job without a record must be reported again once there is one, so it is not acknowledged yet.
@@ -201,7 +203,7 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
   return directive;
 }
 
-// Returns the revision of the whole directive without making it. Polls are many, and most of them find nothing new.
+// Returns the revision of a node's whole directive without making the directive, because most polls find nothing new.
 int RevisionOf(const State& state, const v1::NodeDirective& own) {
   uint64_t hash = Hash(own, state.surroundings.hash);
   for (const v1::DesiredTrainer& desired : own.trainers()) {
@@ -273,7 +275,7 @@ void RefreshSurroundings(State& state) {
   v1::NodeDirective told;
   size_t active = 0;
   for (const auto& [name, node] : state.nodes) {
-    // One more is listed, because no node is its own peer.
+    // One peer more than the maximum is listed, because no node is its own peer.
     if (told.checkpoint_peers_size() > kMaxCheckpointPeers) break;
     if (!node.reported || node.lost || !node.error.empty() || node.report.checkpoint_address().empty()) continue;
     v1::CheckpointPeer* peer = told.add_checkpoint_peers();

@@ -9,8 +9,8 @@
 namespace rekindle::core {
 namespace {
 
-// Sets the node's limit where it is shorter than the one before. Agents repeat their limit with each report, so a small
-// difference is not saved.
+// Sets the limit of the node's drain where it is shorter than the one before. Agents repeat the limit with each report,
+// so a small difference is not saved.
 void SetLimit(Turn& turn, NodeState& node, double within_seconds) {
   constexpr double kNewsSeconds = 1;
   if (within_seconds <= 0) return;
@@ -34,7 +34,8 @@ void StopDraining(Turn& turn, NodeState& node, const std::string& why) {
   const std::string& name = node.record.name();
   const std::string text = absl::StrCat("node ", name, " ", why);
   turn.Emit(nullptr, "node_ready", text, name);
-  // Members that were told to stop for the drain do stop, but nobody leaves.
+  // Members that were told to stop at a step boundary because the node drains still stop there, but none of them
+  // leaves.
   for (auto& [uid, job] : turn.state.jobs) {
     const auto& members = job.record.membership().members();
     const bool any = std::any_of(members.begin(), members.end(), [&](const auto& m) { return m.node() == name; });
@@ -58,7 +59,7 @@ void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std
 void TakeDraining(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   if (report.draining()) {
     const bool news = !node.record.draining();
-    // A later notice may be shorter.
+    // A later notice may leave the node less time than the first one.
     StartDraining(turn, node, report.drain_within_seconds(), report.drain_reason());
     if (news) node.record.set_drain_reported(true);
     return;
@@ -66,7 +67,7 @@ void TakeDraining(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   if (node.record.drained_agent().empty()) {
     if (node.record.drain_reported()) StopDraining(turn, node, "takes work again: the notice was withdrawn");
   } else if (node.record.drained_agent() != report.agent_incarnation()) {
-    // The agent that was told to leave has gone. Whoever starts another one wants the node back.
+    // The agent that was told to leave has gone. Whoever started the agent that reports now wants the node back.
     StopDraining(turn, node, "was started again");
   }
 }
@@ -95,7 +96,7 @@ void Drain(Turn& turn, const std::string& name, double within_seconds, const std
   StartDraining(turn, it->second, within_seconds, reason.empty() ? "asked by the user" : reason);
   NodeState& node = it->second;
   if (!node.record.drain_reported()) return;
-  // The node cannot take back what the user asked for.
+  // A drain that the user asked for does not end when the node withdraws its own notice.
   node.record.set_drain_reported(false);
   turn.Save(node);
 }
@@ -120,7 +121,7 @@ void Undrain(Turn& turn, const std::string& name) {
                      "): it takes work again where that is withdrawn, or once its worker is started again"));
   } else {
     StopDraining(turn, node, "takes work again, as the user asked");
-    // The node's pool gives it the same time as any other to be of use.
+    // The node may now be idle for as long as any other node of its pool before it is sent home.
     node.idle_since = kNever;
   }
 }

@@ -1,4 +1,5 @@
-// Finds the reports of nodes that say nothing new. Nearly all reports are such, and there are thousands a second.
+// Recognizes reports of nodes that say nothing new. Nearly all reports say nothing new, and thousands arrive each
+// second.
 #ifndef REKINDLE_COORDINATOR_CORE_MACHINES_HEARTBEAT_H_
 #define REKINDLE_COORDINATOR_CORE_MACHINES_HEARTBEAT_H_
 
@@ -6,8 +7,8 @@
 
 namespace rekindle::core {
 
-// Returns whether both reports say the same. It ignores what each call may have anew: the known revision, the time to
-// wait, log lines, whom the node obeys, and that the node may be taken.
+// Returns whether both reports say the same, but for the fields that each call may set anew: the known revision, the
+// time to wait, log lines, whom the node obeys, and the hint that the node may be taken.
 bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b);
 
 }  // namespace rekindle::core

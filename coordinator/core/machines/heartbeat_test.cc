@@ -38,7 +38,7 @@ void Change(Message& message, const FieldDescriptor& field) {
   }
 }
 
-// These fields are not compared. Whom the node obeys (`obeys`) concerns only the server.
+// SaysTheSame does not compare the fields of this list. Whom the node obeys (`obeys`) concerns only the server.
 const std::set<std::string> kNewEachTime = {"known_revision", "wait_ms", "logs", "hint", "obeys"};
 
 TEST(Heartbeat, EveryOtherFieldIsNews) {

@@ -11,10 +11,10 @@
 namespace rekindle::core {
 namespace {
 
-// At most this many machines of one name are told apart.
+// At most this many other machines that report under one node's name are told apart.
 constexpr size_t kMaxClaims = 8;
 constexpr double kForgetSeconds = 60;
-// A machine that awaits a decision calls many times a second, so one that is silent for longer has gone.
+// A machine whose claim is not decided yet calls many times a second, so one that is silent for longer has gone.
 constexpr double kSpeaksAgainSeconds = 3;
 constexpr size_t kLongestKey = 600;
 constexpr size_t kLongestVersion = 64;
@@ -27,8 +27,8 @@ Sender WhoSpeaks(const NodeState& node, const v1::NodeReport& report) {
   if (record.incarnation().empty()) return Sender::kNode;
   if (record.incarnation() != report.incarnation()) return Sender::kOther;
   if (record.agent_incarnation() == report.agent_incarnation()) return Sender::kNode;
-  // A folder on a machine has one agent at a time. The agent before it is dead, and only its last words may still
-  // arrive.
+  // A home folder on a machine has one agent at a time. So the folder's earlier agent is dead, and only its last
+  // reports may still arrive.
   if (record.home().empty() || record.home() != report.home()) return Sender::kOther;
   return node.past_agents.contains(report.agent_incarnation()) ? Sender::kStale : Sender::kNode;
 }
@@ -76,12 +76,13 @@ NameClaim& ClaimOf(NodeState& node, const v1::NodeReport& report) {
   return claim;
 }
 
-// Opens the claim, and asks the node whether it lives.
+// Opens another machine's claim to the node's name, and probes the node.
 void Open(Turn& turn, NodeState& node, const v1::NodeReport& report, NameClaim& claim) {
   claim.since = turn.now;
   claim.recorded = report.incarnation() == node.record.incarnation();
   claim.where = Where(report);
-  // A machine that had the name before has lost it already. The two must not take turns.
+  // A machine that had the name before and lost it to the other one is refused without a probe, because the two must
+  // not take turns.
   claim.answered = node.past_agents.contains(claim.agent);
   if (claim.answered) return;
   ++node.probe;
@@ -101,11 +102,12 @@ bool IsGone(const Turn& turn, const NodeState& node, const NameClaim& claim, boo
   const Tunables& tunables = turn.state.tunables;
   if (node.reported) {
     const double patience = alone ? tunables.hung_up_seconds : tunables.name_seconds;
-    // A node that was asked earlier and is silent since had its time before the other machine came.
+    // A node that was probed earlier and is silent since had its time to answer before the other machine came.
     const bool had_time = node.asked_at > node.heard && node.asked_at + patience <= claim.since;
     return had_time || turn.now >= claim.again + patience;
   }
-  // The node is known from its record alone. It may be on its way back to a coordinator that was restarted.
+  // The coordinator knows the node from its record alone. The node may be on its way back after the coordinator was
+  // restarted.
   const double back_by = turn.state.started + tunables.reconnect_seconds;
   if (turn.now < std::max(claim.again, back_by) + tunables.name_seconds) return false;
   return claim.recorded || std::none_of(node.claims.begin(), node.claims.end(), [&](const NameClaim& other) {
@@ -119,8 +121,9 @@ bool IsTheNode(Turn& turn, NodeState& node, const NodeReported& event, const std
   const v1::NodeReport& report = event.report;
   const Sender sender = WhoSpeaks(node, report);
   if (sender != Sender::kOther) return sender == Sender::kNode;
-  // With so many machines of one name, claims that were dropped for others come again. None of them may take the name
-  // then, and no event tells of it each time.
+  // Only a few claims to one name are kept. Where more machines report under the name, each new claim drops an older
+  // one, which is opened again at its machine's next report, and so on. So a claim that is opened in such a crowd is
+  // refused at once, and no event tells of it.
   const bool crowded = node.claims.size() >= kMaxClaims;
   NameClaim& claim = ClaimOf(node, report);
   claim.agent = report.agent_incarnation();
@@ -134,7 +137,7 @@ bool IsTheNode(Turn& turn, NodeState& node, const NodeReported& event, const std
     claim.again = turn.now;
     if (claim.answered) Refuse(turn, node, claim);
   }
-  // It is decided when the other machine speaks, so a machine that is gone itself by then takes nothing.
+  // A claim is decided when its machine reports, so a machine that is gone by then does not take the name.
   if (!error.empty() || !IsGone(turn, node, claim, event.alone)) return false;
   node.past_agents.erase(claim.agent);
   node.claims.erase(node.claims.begin() + (&claim - node.claims.data()));
@@ -183,7 +186,7 @@ const NameClaim* FindClaim(const NodeState& node, const std::string& agent) {
 
 bool MaySpeakFor(const NodeState& node, const std::string& agent) {
   if (node.record.incarnation().empty() || node.record.agent_incarnation() == agent) return true;
-  // The agent was refused before it could become the node's agent.
+  // The node's error may be for an agent that was refused before it could become the node's agent.
   return !node.error.empty() && FindClaim(node, agent) == nullptr;
 }
 

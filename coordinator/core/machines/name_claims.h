@@ -12,26 +12,29 @@
 
 namespace rekindle::core {
 
-// Returns whether the report is the node's own, also where its sender takes the name over now. `error` says what is
-// wrong with the report.
+// Returns whether the report counts as the node's own: the node has sent it, or its sender takes over the node's name
+// with it. `error` says what is wrong with the report.
 bool IsTheNode(Turn& turn, NodeState& node, const NodeReported& event, const std::string& error);
 
-// Returns whether the report comes from a place that no agent of the known node can have. Nothing of the known node
-// lives on then.
+// Returns whether the report comes from another machine, or another home folder on the machine, than the node's record
+// says. Then nothing of the recorded node lives where the report comes from.
 bool IsElsewhere(const v1::NodeRecord& record, const v1::NodeReport& report);
 
-// Makes all claims wait. The caller must call this when the node has spoken.
+// Refuses all claims to the node's name, so that their machines wait. The caller must call RefuseClaims when the node
+// itself has reported.
 void RefuseClaims(Turn& turn, NodeState& node);
 
-// Drops the claims of machines that are not heard of any more. Returns when it has to be called again.
+// Drops the claims of machines that are not heard of any more. Returns the time at which ForgetClaims has to be called
+// again.
 double ForgetClaims(NodeState& node, double now);
 
-// Describes who else gives the node's name, for its log and for users. Returns an empty string where nobody does.
+// Describes the other machines that report under the node's name, for its log and for users. Returns an empty string
+// where there are none.
 std::string DescribeClaims(const NodeState& node);
 
-// Returns null where that agent has no claim.
+// Returns the agent's claim to the node's name, or null where it has none.
 const NameClaim* FindClaim(const NodeState& node, const std::string& agent);
-// Returns whether what the node is told is meant for that agent.
+// Returns whether the agent is the node's, so that the node's directive is meant for it.
 bool MaySpeakFor(const NodeState& node, const std::string& agent);
 bool AwaitsDecision(const NodeState& node, const std::string& agent);
 

@@ -12,13 +12,14 @@ namespace rekindle::core {
 // Returns whether this cluster has ordered what runs in that pool, or a node of the pool serves this cluster.
 bool IsOurs(const State& state, const std::string& name, const PoolState& pool);
 
-// Records that this cluster has ordered there. That holds from now on, and over a restart.
+// Records that this cluster has ordered the machines of the pool. The record survives a restart.
 void SetOurs(const Turn& turn, PoolState& pool);
 
-// Takes what the pool's provider says about whose machines run there. REQUIRES: `report.listed`.
+// Records what the pool's provider says about whose machines run in the pool. REQUIRES: `report.listed`.
 void TakeOwner(Turn& turn, const std::string& name, PoolState& pool, const PoolReported& report);
 
-// Emits an event for a pool that is left alone, after nodes had a while to register. Returns when to look again.
+// Emits an event for a pool that is left alone because its machines are not this cluster's, once nodes had a while to
+// register. Returns the time at which WatchOwner has to be called again.
 double WatchOwner(Turn& turn, const std::string& name, PoolState& pool);
 
 }  // namespace rekindle::core

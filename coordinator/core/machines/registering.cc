@@ -14,12 +14,14 @@
 namespace rekindle::core {
 namespace {
 
-// A machine that runs although it has to end is counted this often.
+// The cost of a machine that still runs, although its node is overdue to register, is counted once in this many
+// seconds.
 constexpr double kCountSeconds = 60;
 constexpr double kLookAgainSeconds = 60;
-// A node may be here before its provider is asked again, so it has this long to be named.
+// A node may register before the coordinator asks the pool's provider again which machines there are. So for this many
+// seconds it is no fault that the provider has not named the node.
 constexpr double kUnnamedSeconds = 120;
-// A provider's times may be rounded by this much.
+// The times that a provider states may be rounded by this many seconds.
 constexpr double kSameSeconds = 1;
 // An event names at most this many nodes or jobs.
 constexpr size_t kMostNamed = 10;
@@ -61,7 +63,8 @@ WatchedMachine Watch(const Turn& turn, const PoolState& pool, const PoolMachine&
   const bool is_told = std::isfinite(told.since) && told.since > 0;
   machine.record.set_since(is_told ? std::min(told.since, now) : now);
   machine.record.set_told_since(is_told ? told.since : 0);
-  // Nobody knows whether the node of a machine that ran before this process began was here.
+  // Nobody knows whether the node of a machine that ran before this process began had registered, so the machine gets
+  // the whole time to register again.
   const double from = pool.listed ? machine.record.since() : now;
   machine.record.set_deadline(from + RegistersWithin(turn.state, pool.record.name()));
   SetParts(turn.state, pool.record.name(), &machine.record);
@@ -72,12 +75,13 @@ WatchedMachine Watch(const Turn& turn, const PoolState& pool, const PoolMachine&
 
 bool IsWatched(const PoolMachine& told) { return told.running && !told.node.empty(); }
 
-// Returns whether it is another machine under a known id. A pod, for example, has the id of the one before it.
+// Returns whether the provider lists another machine under the id of a known one. A pod, for example, has the id of the
+// pod before it.
 bool IsAnother(const PoolMachine& told, const WatchedMachine& known) {
   return known.record.told_since() > 0 && told.since > known.record.told_since() + kSameSeconds;
 }
 
-// Gives a known machine a new id. It is the same machine, and is not listed under its old id any more.
+// Gives a known machine a new id. It is still the same machine, and is not listed under its old id any more.
 void Rename(const Turn& turn, PoolState& pool, const std::string& before, const std::string& id) {
   auto machine = pool.machines.extract(before);
   machine.key() = id;
@@ -86,16 +90,16 @@ void Rename(const Turn& turn, PoolState& pool, const std::string& before, const 
   turn.Save(pool);
 }
 
-// Ends the count of a machine that is gone. If it went while the coordinator was away, nobody knows when. Then it is
-// counted only until it was last seen.
+// Ends the watch on a machine that is gone, and counts what it has cost. If it went while the coordinator was away,
+// nobody knows when. Then its cost is counted only until it was last seen.
 void Forget(Turn& turn, PoolState& pool, WatchedMachine& machine) {
   if (machine.record.overdue() && !machine.registered && pool.listed) CountMachine(turn, pool, 0, machine.record);
   if (!machine.registered) turn.Save(pool);
   turn.Replan();
 }
 
-// Returns nodes that serve in that pool and are none of its provider's machines. The provider may call them by other
-// names.
+// Returns nodes that serve in the pool and are not among the machines that its provider names. The provider may call
+// them by other names.
 std::vector<std::string> Unnamed(const State& state, const std::string& name, const PoolState& pool) {
   std::set<std::string> named;
   for (const PoolMachine& machine : pool.reported.machines) named.insert(machine.node);
@@ -107,8 +111,8 @@ std::vector<std::string> Unnamed(const State& state, const std::string& name, co
   return unnamed;
 }
 
-// Returns whether the provider's names are those that the nodes register with. If they were not, machines that work
-// would be ended.
+// Returns whether the provider's names for machines are those with which the nodes register. Without this check,
+// machines that work would be ended as unregistered.
 bool CanTellApart(Turn& turn, const std::string& name, PoolState& pool) {
   const std::vector<std::string> unnamed = Unnamed(turn.state, name, pool);
   if (unnamed.empty()) {
@@ -178,7 +182,7 @@ void TakeMachines(Turn& turn, PoolState& pool, const PoolReported& report) {
   for (const PoolMachine& told : report.machines) {
     if (IsWatched(told)) there.insert(told.id);
   }
-  // The keys are nodes, and the values are ids.
+  // `missing` maps the nodes of machines that the provider does not list any more to the ids of these machines.
   std::map<std::string, std::string> missing;
   for (const auto& [id, machine] : pool.machines) {
     if (there.count(id) == 0) missing[machine.record.node()] = id;

@@ -9,14 +9,15 @@
 namespace rekindle::core {
 namespace {
 
-// Returns when a trainer does not count as there any more: after the wait that it asked for, and some seconds.
+// Returns the time at which a trainer that says nothing more ceases to count as present. That is some seconds after the
+// end of the long poll that its last report began.
 double SilentAt(const Trainer& trainer) {
   constexpr double kSlackSeconds = 2;
   return trainer.heard + PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
 }
 
-// Returns the store's error that keeps trainers from joining, as each looks into the job's store first. Returns an
-// empty string where there is none.
+// Returns the error of the checkpoint store that keeps trainers from joining the job, because each of them reads the
+// store first. Returns an empty string where there is none.
 std::string StoreTrouble(const Job& job) {
   for (const auto& [id, trainer] : job.trainers) {
     const v1::TrainerReport& report = trainer.report;

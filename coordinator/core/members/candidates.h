@@ -1,4 +1,4 @@
-// Says which trainers can be in the next membership, as candidates for it.
+// Decides which trainers are candidates for a job's next membership.
 #ifndef REKINDLE_COORDINATOR_CORE_MEMBERS_CANDIDATES_H_
 #define REKINDLE_COORDINATOR_CORE_MEMBERS_CANDIDATES_H_
 
@@ -9,23 +9,25 @@
 
 namespace rekindle::core {
 
-// A trainer that joins has -1 as its `previous_rank`. The caller has to set `live`.
+// Returns the trainer as a candidate for the next membership. `previous_rank` is -1 for a trainer that joins. The
+// caller has to set the candidate's `live`.
 Candidate ToCandidate(const Trainer& trainer, int previous_rank);
 
-// Returns whether a trainer is READY, was heard of in time and may join the next generation. This does not look at
-// whether its node is kept out.
+// Returns whether a trainer is READY, was heard of in time and may join the next generation, whether or not its node is
+// kept out for a while.
 bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now);
-// Returns whether the trainer may join at this moment. If so, the job is looked at again when the trainer has been
-// silent for too long.
+// Returns whether the trainer may join the next generation at this moment (see MayJoin). If so, the job is looked at
+// again when the trainer has been silent for too long.
 bool JoinsNow(const Turn& turn, Job& job, const Trainer& trainer);
 
-// Returns those that may join and whose nodes are not kept out.
+// Returns the trainers that may join the next generation and whose nodes are not kept out.
 std::vector<Candidate> Joiners(const Turn& turn, Job& job);
 
 // Appends joiners to `pool` until it has `up_to` candidates.
 void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, int up_to);
 
-// Returns how many slots the job has on nodes that are there and stay, but not more than its highest number of workers.
+// Returns how many slots the job has and keeps on nodes that are neither lost nor draining, but not more than its
+// highest number of workers.
 int DesiredWorkers(const State& state, const Job& job);
 
 // Shows the job as PENDING because it has too few workers. `have` is how many it has.

@@ -13,7 +13,7 @@
 namespace rekindle::core {
 namespace {
 
-// Writes the death of a member down, so that its exit is acknowledged to its agent once that is durable.
+// Writes the death of a member into the job's record. Its exit is acknowledged to its agent once the record is durable.
 void RememberDeath(const Turn& turn, Job& job, const std::string& id) {
   if (FindMember(job, id) == nullptr) return;
   const Trainer& trainer = job.trainers[id];

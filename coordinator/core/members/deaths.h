@@ -9,21 +9,21 @@
 
 namespace rekindle::core {
 
-// Records that a member was sent away by plan at a boundary, so that nobody waits for it any more.
+// Records that a trainer was sent away by plan, so that nobody waits for it any more.
 void RecordRelease(const Turn& turn, Job& job, const std::string& trainer, const std::string& reason);
 
 // Records that a trainer is certainly dead, and why. Counts failed starts, and fails the job after too many.
 void RecordDeath(Turn& turn, Job& job, const std::string& trainer, FaultKind kind, const std::string& death);
 
-// Records that another machine has the name of the trainer's node. Then the trainer counts as dead, except as a member
-// of a generation that may still step (IsGone in certainty.h).
+// Records that another machine has the name of the trainer's node now. The trainer then counts as dead, except as a
+// member of a generation that may still step (IsGone in certainty.h).
 void GiveUp(Turn& turn, Job& job, const std::string& trainer, FaultKind kind, const std::string& death);
 
-// Takes a trainer back that was given up and has spoken since.
+// Counts a trainer as alive again that was given up (`GiveUp`) and has reported since.
 void TakeTrainerBack(const Turn& turn, Job& job, const std::string& trainer);
 
-// Writes down the known deaths of the record's members, in place of those that are there. The caller does so when the
-// job has got another membership.
+// Writes the known deaths of the membership's members into the job's record, in place of the deaths that are there. The
+// caller does so when the job has got another membership.
 void RememberDeaths(const Turn& turn, Job& job);
 
 }  // namespace rekindle::core

@@ -14,7 +14,7 @@
 namespace rekindle::core {
 namespace {
 
-// So many names of damaged checkpoints are remembered.
+// At most this many names of damaged checkpoints are remembered for a job.
 constexpr int kMaxDamaged = 100;
 constexpr size_t kMaxName = 200;  // Bytes of a manifest's name.
 
@@ -36,10 +36,11 @@ std::optional<v1::Checkpointed> ParseManifestName(const std::string& name) {
   return checkpoint;
 }
 
-// Returns the last step that the job can keep without a new line.
+// Returns the newest step that the job has made, as far as is known. Steps are given up if a new line begins below it.
 int StepAtHand(const Job& job) { return std::max(DurableStep(job), job.record.job().status().step()); }
 
-// `at` is the Unix time in seconds when the checkpoint was heard of, or 0 where that is not known.
+// Shows the newest durable checkpoint in the job's status. `at` is the Unix time in seconds when the checkpoint was
+// heard of, or 0 where that is not known.
 void ShowDurable(const Turn& turn, Job& job, double at) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   status->set_checkpoint_step(DurableStep(job));
@@ -81,7 +82,7 @@ void TakeDurableCheckpoint(Turn& turn, Job& job, const v1::TrainerReport& report
     turn.Save(job);
   }
   for (const v1::Checkpointed* found : {&report.committed(), &report.restorable()}) {
-    // A copy in a node's memory goes with the node.
+    // A checkpoint that is only a copy in a node's memory is lost with the node, so it does not count as durable.
     if (found == &report.restorable() && !report.restorable_durable()) continue;
     if (!IsUsable(job, *found) || !IsNewer(*found, job.record.checkpoint())) continue;
     *job.record.mutable_checkpoint() = *found;

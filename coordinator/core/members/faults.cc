@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxFaults = 500;
 
-// Returns what `member` was given to compute of the step that `next` continues.
+// Returns the micro-batches that `member` was given in the interrupted step, which the membership `next` continues.
 std::set<int> GivenTo(const Job& job, const v1::Member& member, const v1::Membership& next, const Trainer* trainer) {
   const v1::Membership& before = job.record.membership();
   std::set<int> given;
@@ -25,8 +25,8 @@ std::set<int> GivenTo(const Job& job, const v1::Member& member, const v1::Member
     given.insert(member.adds().begin(), member.adds().end());
     return given;
   }
-  // The ranks may have cut the ranges anew. So what the member said of a whole step before is nearer than the
-  // membership.
+  // The ranks may have cut their ranges of micro-batches anew since the membership was formed. So the range that the
+  // member itself reported for an earlier whole step is closer to the truth than its range in the membership.
   if (spoke && !(before.interrupted() && trainer->report.step() == before.step())) {
     given.insert(trainer->report.assigned().begin(), trainer->report.assigned().end());
     if (!given.empty()) return given;
@@ -74,8 +74,8 @@ int CountRedone(const Job& job, const v1::Membership& next, const std::vector<Me
   std::set<int> lost;
   for (const MemberView& view : views) {
     if (view.standing == Standing::kStopped) {
-      // A stopped member is behind the step of `next`. So the interrupted step is whole in the state of others, and
-      // nothing of it is computed again.
+      // Where a stopped member has made fewer steps than those from which `next` goes on, others have completed the
+      // interrupted step, and nothing of it is computed again.
       const v1::TrainerReport& report = view.trainer->report;
       if (report.step() < next.step() || report.attempt() != next.attempt()) return 0;
       continue;

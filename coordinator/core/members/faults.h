@@ -1,4 +1,4 @@
-// Keeps the account of what was lost: the faults in the status, with their pauses and the work that was done again.
+// Keeps the list of faults in a job's status, with the pause that each caused and the work that was done again.
 #ifndef REKINDLE_COORDINATOR_CORE_MEMBERS_FAULTS_H_
 #define REKINDLE_COORDINATOR_CORE_MEMBERS_FAULTS_H_
 
@@ -11,17 +11,17 @@
 
 namespace rekindle::core {
 
-// Appends a fault to the status and emits an event for it. With `pausing`, its pause is set when the next step
-// completes; `completed_at` is when the last step before it completed. `silent` are the trainers that were judged dead
-// by silence.
+// Appends a fault to the job's status and emits an event for it. With `pausing`, the length of the fault's pause is set
+// when the next step completes. `completed_at` is when the last step before the fault completed. `silent` are the
+// trainers that were judged dead by silence.
 void AddFault(Turn& turn, Job& job, v1::Fault fault, const std::string& node, bool pausing, double completed_at,
               std::set<std::string> silent = {});
 
-// Sets the pauses of the open faults, as a step has completed at `now`.
+// Sets the lengths of the pauses that open faults have caused. A step that has completed at `now` ends the pauses.
 void CloseFaults(const Turn& turn, Job& job, double now, double step_seconds);
 
-// Returns how many micro-batches of the interrupted step had been given to members that are out, and are now added to
-// others.
+// Returns how many micro-batches of the interrupted step are computed again. Members that have died or fallen silent
+// had been given these, and the membership `next` gives them to other members in addition to what those hold.
 int CountRedone(const Job& job, const v1::Membership& next, const std::vector<MemberView>& views);
 
 // Corrects a verdict that rested on silence, because the agent of the trainer's node lives and says how `trainer`

@@ -15,26 +15,27 @@
 namespace rekindle::core {
 namespace {
 
-// So many bytes of a fingerprint or digest are kept and shown.
+// At most this many bytes of a fingerprint or digest are kept and shown.
 constexpr size_t kMaxValue = 100;
 constexpr double kLookAgainSeconds = 30;
-// A sentence names at most so many nodes of a group.
+// A message names at most this many nodes of each group of nodes with equal values.
 constexpr size_t kMaxNodesNamed = 10;
 
-// Groups maps a value to the slots that have it.
+// Groups maps a fingerprint or digest to the slots whose trainers have reported it.
 using Groups = std::map<std::string, std::vector<std::string>>;
 
 bool IsExact(const Job& job) { return common::ReduceOf(SpecOf(job).training().reduce()) == common::Reduce::kExact; }
 
-// Returns whether what is known of a slot still counts. A trainer that starts anew changes nothing; only a node that
-// leaves, or a slot that serves another job, takes it out.
+// Returns whether the identity that a trainer in the slot has reported still counts. It counts even if the trainer
+// starts anew, but not if the node leaves or the slot serves another job.
 bool StillCounts(const State& state, const Job& job, const std::string& slot) {
   const auto node = state.nodes.find(NodeOf(AnyTrainerOf(slot)));
   if (node == state.nodes.end() || node->second.lost || node->second.record.draining()) return false;
   return job.giving_up.count(slot) == 0 && Serves(node->second, SlotOf(AnyTrainerOf(slot)), job);
 }
 
-// Groups slots by their value. There are no groups where the value does not matter.
+// Groups the job's slots by the fingerprint of their data, or by the digest of their arithmetic. Returns no groups
+// where the arithmetic does not matter to the job.
 Groups GroupBy(const Job& job, bool by_data) {
   Groups groups;
   if (!by_data && !IsExact(job)) return groups;
@@ -87,7 +88,7 @@ std::string DescribeDifference(const Job& job, const v1::TrainerReport& report) 
 void RememberIdentity(const Turn& turn, Job& job, const v1::TrainerReport& report, bool is_new) {
   if (job.record.membership().generation() > 0 || report.phase() != v1::TRAINER_READY) return;
   if (job.refused.contains(report.trainer()) || !StaleMicroBatch(job, report).empty()) return;
-  // The candidate has just read its data.
+  // The candidate has just read its data, so the time until trainers read their data again begins anew.
   if (is_new) job.regroup.forming.look_again_at = turn.now + kLookAgainSeconds;
   v1::JobRecord::Identity identity;
   identity.set_slot(ShortName(report.trainer()));
@@ -129,7 +130,7 @@ std::string AwaitOneGroup(Turn& turn, Job& job) {
 }
 
 bool IsCompared(const Job& job, const std::string& trainer) {
-  // Candidates of later memberships are compared with the record instead.
+  // After the first membership, candidates are compared with the job's record instead.
   if (job.record.membership().generation() > 0) return true;
   return std::any_of(job.record.identities().begin(), job.record.identities().end(),
                      [&](const v1::JobRecord::Identity& one) { return one.slot() == ShortName(trainer); });

@@ -10,20 +10,21 @@
 
 namespace rekindle::core {
 
-// Returns how that trainer differs from the job's record, or an empty string where it does not.
+// Returns how the trainer that sent the report differs from the identity in the job's record, or an empty string where
+// it does not.
 std::string DescribeDifference(const Job& job, const v1::TrainerReport& report);
 
 // Remembers the identity of a candidate, as long as the job has never formed a membership. `is_new` says that the
 // candidate has just become READY.
 void RememberIdentity(const Turn& turn, Job& job, const v1::TrainerReport& report, bool is_new);
 
-// Compares the candidates before the first membership. Returns an empty string where all are alike, else what each
-// group of them has and how to go on. While they differ nothing is formed, neither by majority nor by who was first.
-// Trainers start anew now and then, so that they see files that were mended.
+// Compares the identities of the candidates before the job's first membership. Returns an empty string where all are
+// alike, else what each group of them has and how to go on. While they differ, no membership is formed, neither of the
+// majority nor of those that came first. Trainers start anew now and then, so that they see files that were mended.
 std::string AwaitOneGroup(Turn& turn, Job& job);
 
-// Returns whether that candidate was among those that were found alike. It may be missing because its slot was taken
-// from the job since it came. REQUIRES: AwaitOneGroup returned "".
+// Returns whether the candidate was among those that AwaitOneGroup compared. A candidate whose slot was taken from the
+// job was left out. REQUIRES: AwaitOneGroup returned "".
 bool IsCompared(const Job& job, const std::string& trainer);
 
 // Makes the identity of the first membership's members the job's own.

@@ -10,14 +10,14 @@
 namespace rekindle::core {
 namespace {
 
-// Returns one of a fixed set, because metrics use it as a label.
+// Returns the cause of the trainer's slowness as one of a fixed set of words, because metrics use it as a label.
 std::string CauseOf(const v1::TrainerReport& report) {
   const std::string& cause = report.straggler_cause();
   return cause == "data" || cause == "compute" || cause == "network" ? cause : "";
 }
 
-// Takes the range of a member from its report. The interrupted step is computed as the membership says, and all others
-// in one range.
+// Takes a member's range of micro-batches from its report. A report on the interrupted step is ignored, because its
+// micro-batches are computed as the membership says. All other steps are computed in one range per member.
 void TakeRange(const v1::Membership& membership, const v1::TrainerReport& report, v1::MemberStatus* member) {
   if (report.phase() != v1::TRAINER_RUNNING || report.assigned().empty()) return;
   if (membership.interrupted() && report.step() == membership.step()) return;
@@ -36,7 +36,7 @@ void TakeStraggler(Turn& turn, Job& job, const v1::TrainerReport& report, v1::Me
           ? TellStraggler(turn, job, "straggler_ended",
                           absl::StrCat(ShortName(report.trainer()), " is no straggler any more"), report.node())
           : TellStraggler(turn, job, "straggler", Bounded(report.straggler()), report.node());
-  // The job is saved so that a restarted coordinator does not tell it again.
+  // The job is saved so that a restarted coordinator does not emit the same event again.
   if (is_told) turn.Save(job);
 }
 

@@ -6,11 +6,11 @@
 
 namespace rekindle::core {
 
-// Shows the members of a membership that was just made the newest.
+// Shows in the job's status the members of the newest membership, which was just made.
 void ShowMembers(Job& job);
 
-// Takes over what a current member says of itself: its range, which the ranks may have cut anew, its speed, and whether
-// it is a straggler. An event tells when that last one changes.
+// Takes over what a current member says of itself: its range of micro-batches, which the ranks may have cut anew, its
+// speed, and whether it is a straggler. An event tells when it becomes a straggler or is one no more.
 void TakeMember(Turn& turn, Job& job, const v1::TrainerReport& report);
 
 }  // namespace rekindle::core

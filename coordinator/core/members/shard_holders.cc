@@ -10,7 +10,7 @@
 namespace rekindle::core {
 namespace {
 
-// Returns a higher number the less the two places fail together.
+// Returns how independently two places fail: 0 on one node, 2 in different zones, otherwise 1.
 int Apart(const Place& a, const Place& b) {
   if (a.node == b.node) return 0;
   return !a.zone.empty() && !b.zone.empty() && a.zone != b.zone ? 2 : 1;
@@ -33,7 +33,8 @@ std::vector<std::pair<int, int>> PairHolders(const std::vector<Place>& places) {
     const int first = keepers[i];
     int second = first;
     auto best = std::tuple(-1, 0);
-    // The next members come first, so that the burden goes round.
+    // The search begins with the member after the first holder, so that the duty of a second holder is spread over all
+    // members.
     for (int away = 1; away < count; ++away) {
       const int other = keepers[(i + away) % count];
       const auto merit = std::tuple(Apart(places[first], places[other]), -burden[other]);

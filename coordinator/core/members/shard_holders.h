@@ -1,5 +1,5 @@
-// Decides who keeps the shards of the optimizer's state (training.optimizer_state: sharded), and says what is lost with
-// whom. The functions on places and candidates are pure.
+// Decides which members hold the shards of the optimizer's state (training.optimizer_state: sharded), and describes
+// which part of it is lost with members. The functions on places and candidates are pure.
 #ifndef REKINDLE_COORDINATOR_CORE_MEMBERS_SHARD_HOLDERS_H_
 #define REKINDLE_COORDINATOR_CORE_MEMBERS_SHARD_HOLDERS_H_
 
@@ -15,21 +15,21 @@ namespace rekindle::core {
 // A Place says where a member runs.
 struct Place {
   std::string node;
-  std::string zone;      // Empty where it is not known.
-  bool leaving = false;  // Its node drains.
+  std::string zone;      // Empty where the zone is not known.
+  bool leaving = false;  // The member's node drains.
 };
 
-// Returns the ranks of the first and second holder of each shard. There is a shard for each member that stays, or for
-// every member when none stays, which is its first holder. The second holder is another of these members: one in
-// another zone if there is one, else one on another node, else any. Among equal ones it is the one that is second
-// holder of the fewest shards. A member that is alone is both.
+// Returns the ranks of the first and second holder of each shard. Each member that stays is the first holder of one
+// shard. If no member stays, each member that leaves is. The second holder of a shard is another one of these first
+// holders: one in another zone if there is one, else one on another node, else any. Among equal ones it is the member
+// that is second holder of the fewest shards. Where there is only one first holder, it is the second holder, too.
 std::vector<std::pair<int, int>> PairHolders(const std::vector<Place>& places);
 
 // Writes membership.shards if the job's state is in shards. Members that leave hand their shards on.
 void AssignShards(const State& state, const Job& job, v1::Membership* membership);
 
-// Returns what is missing, as part of a sentence, when some of `pool` is live but no step is whole. Returns an empty
-// string otherwise.
+// Returns which part of the state is missing, as part of a sentence, when some candidates of `pool` are live but
+// together hold no whole step. Returns an empty string otherwise.
 std::string DescribeLost(const Job& job, const std::vector<Candidate>& pool);
 
 }  // namespace rekindle::core

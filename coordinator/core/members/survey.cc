@@ -15,8 +15,8 @@ namespace rekindle::core {
 namespace {
 
 // Returns whether a member has stopped. A report from the newest generation settles it. A report from an older
-// generation comes from a member that had not entered the newest one when it was ended. It counts once the trainer has
-// seen that it has to wait.
+// generation comes from a trainer that had not entered the newest generation when that was ended. Such a report counts
+// once the trainer has seen that it has to wait.
 bool HasStopped(const State& state, const Job& job, const Trainer& trainer) {
   const v1::TrainerReport& report = trainer.report;
   switch (report.phase()) {
@@ -43,7 +43,7 @@ struct Word {
 // Evidence is what the silent members of one survey are judged by. It is gathered once for all of them.
 struct Evidence {
   double deadline = 0;
-  // `against` is keyed by the accused trainer.
+  // `against` maps an accused trainer to what other trainers say against it.
   std::unordered_map<std::string_view, Word> against;
 
   Word Against(const std::string& accused) const {
@@ -68,11 +68,11 @@ Evidence Gather(const Tunables& tunables, const Job& job) {
   return evidence;
 }
 
-// Returns since when those that have not stopped are waited for. If nothing was heard of any member for a while, all of
-// them could be heard again at the moment at which the first one was, at the earliest.
+// Returns the time since when the job waits for members that have not stopped. If all members were silent for a while,
+// the wait begins at the earliest when the first of them is heard again, because before that none could be heard.
 double WaitsSince(const Job& job) { return std::max(job.regroup.forming.since, job.regroup.heard_again); }
 
-// Returns whether the agent has spoken since the failure and lists the trainer as running.
+// Returns whether the node's agent has reported since the failure and lists the trainer as running.
 bool AgentVouches(const State& state, const std::string& node, const std::string& trainer, double since) {
   const auto it = state.nodes.find(node);
   if (it == state.nodes.end() || it->second.heard <= since) return false;
@@ -96,7 +96,7 @@ void JudgeSilence(const State& state, const Job& job, const Evidence& evidence, 
   const Word word = evidence.Against(view.member->trainer());
   view.by_silence = true;
   view.give_up_at = since + deadline;
-  // The member's time had run out before the others stopped.
+  // `had_its_time` says that the member counted as gone before the others stopped.
   const bool had_its_time = GoneAt(state, job, view.trainer) <= since;
   const bool stayed_silent = had_its_time || (!heard && since == job.regroup.heard_again);
   view.kind = WordOf(stayed_silent ? FaultKind::kNodeKilled : FaultKind::kTrainerFrozen);

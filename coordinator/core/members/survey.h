@@ -11,12 +11,12 @@
 namespace rekindle::core {
 
 enum class Standing {
-  // The death is certain: its agent, its node's new incarnation or the trainer itself said so, or it is put out of the
-  // job.
+  // The member is certainly dead: its agent, its node's new incarnation or the trainer itself said so, or it was
+  // removed from the job.
   kDead,
   // The member says that its communicator is gone, and waits.
   kStopped,
-  // The member was silent for longer than its grace in this regroup.
+  // The member has not stopped within the time that it had for that in this regroup.
   kLeftOut,
   kAwaited,
 };
@@ -45,18 +45,18 @@ inline bool MayReturn(const MemberView& view, double now) {
   return view.standing == Standing::kLeftOut && now < view.gone_at;
 }
 
-// Returns the sentence of a trainer whose communicator has ended. It names whom the trainer holds responsible, or else
-// its error.
+// Returns a sentence on why a trainer's communicator has ended. It names the trainer that is held responsible, or else
+// the error.
 std::string DescribeInterruption(const Trainer& trainer);
 
 // Returns how many seconds a live rank may be silent without progress.
 double DeadlineSeconds(const Tunables& tunables, const Job& job);
 
-// Returns when a trainer counts as gone for good if nothing more is heard of it.
+// Returns the time at which a trainer counts as gone for good if nothing more is heard of it.
 double GoneAt(const State& state, const Job& job, const Trainer* trainer);
 
-// Returns when a trainer counts as gone for good while the next generation waits for it. One that is heard but never
-// stops is given up then, too.
+// Returns the time at which a trainer counts as gone for good while the next generation waits for it. A trainer that
+// reports but never stops is given up at that time, too.
 double GivenUpAt(const State& state, const Job& job, const Trainer* trainer);
 
 }  // namespace rekindle::core

@@ -49,7 +49,7 @@ Job Interrupted(int members) {
   return job;
 }
 
-// Returns the time of the fastest of several surveys, because others use the machine, too.
+// Returns the time of the fastest of several surveys, because other processes use the machine, too.
 double SecondsOfASurvey(int members) {
   const State state;
   const Job job = Interrupted(members);

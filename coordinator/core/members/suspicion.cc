@@ -38,7 +38,8 @@ int AddFailure(v1::Suspicions& suspicions, const Pair& pair) {
   return 1;
 }
 
-// Forgets the oldest exclusion that has ended. Those that still last are few, as each lasts for minutes only.
+// Forgets the oldest exclusion of a node that has ended. Exclusions that still last are few, as each lasts for minutes
+// only.
 void ForgetEnded(google::protobuf::RepeatedPtrField<v1::Suspicions::Exclusion>& exclusions) {
   const auto ended = std::find_if(exclusions.begin(), exclusions.end(),
                                   [](const auto& exclusion) { return exclusion.seconds_left() <= 0; });

@@ -13,7 +13,7 @@
 
 namespace rekindle::core {
 
-// A Charge is one rank's word against another, in a failure in which nobody was silent.
+// A Charge is one rank's word against another, in a failure in which no rank was silent.
 struct Charge {
   // `by` and `against` are identities of trainers: the one that charges, and the one that is charged.
   std::string by;
@@ -23,9 +23,9 @@ struct Charge {
   double at = 0;
 };
 
-// Keeps the charges that name a cause. A rank that aborts closes its connections, so CLOSED spreads. It is therefore
-// believed only from the first to speak, and only when nobody charges TIMEOUT or UNREACHABLE. UNREACHABLE beats
-// TIMEOUT.
+// Returns the charges that name the cause of a failure. A rank that aborts closes its connections, so charges of CLOSED
+// spread from rank to rank. Therefore CLOSED is believed only from the first rank to speak, and only when nobody
+// charges TIMEOUT or UNREACHABLE. UNREACHABLE beats TIMEOUT.
 std::vector<Charge> PrimaryCharges(const std::vector<Charge>& charges);
 
 struct Removal {
@@ -33,9 +33,9 @@ struct Removal {
   std::string reason;
 };
 
-// Counts the failure of each pair. When a pair has failed before, returns which end of it leaves: the one that more
-// peers accuse, else the one with fewer micro-batches, else the one of the higher rank. `keep` is the trainer that
-// alone holds the state, if there is one. It never leaves.
+// Counts the failure for each pair of ranks that `primary` names. When a pair has failed before, returns which rank of
+// it leaves: the one that more peers accuse, else the one with fewer micro-batches, else the one of the higher rank.
+// `keep` is the trainer that alone holds the state, if there is one. It never leaves.
 std::optional<Removal> CountFailure(v1::Suspicions& suspicions, const std::vector<Charge>& primary,
                                     const v1::Membership& membership, const std::string& keep = "");
 

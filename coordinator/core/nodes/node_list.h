@@ -11,7 +11,7 @@
 namespace rekindle::core {
 
 v1::Node ShowNode(const State& state, const NodeState& node, double now);
-// Returns nodes by name, at most `at_most` of those behind `after`.
+// Returns at most `at_most` nodes in the order of their names, beginning after the name `after`.
 std::vector<v1::Node> ListNodes(const State& state, double now, const std::string& after, size_t at_most);
 
 }  // namespace rekindle::core

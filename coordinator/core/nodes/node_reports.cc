@@ -48,7 +48,8 @@ void TellMembers(Turn& turn, const std::string& node, FaultKind kind, const std:
   if (!told) turn.Emit(nullptr, WordOf(kind), reason, node);
 }
 
-// Gives up what ran on the machine before. Trainers that run on this one were started by a coordinator that knew it.
+// Gives up the trainers that ran on the machine that had the node's name before. Trainers that the new machine reports
+// as running stay: they were started by a coordinator that knew this machine.
 void GiveUpTrainersOf(Turn& turn, const v1::NodeReport& report, const std::string& death) {
   const std::string& node = report.node();
   std::set<std::string> running;
@@ -73,7 +74,8 @@ void GiveUpTrainersOf(Turn& turn, const v1::NodeReport& report, const std::strin
   }
 }
 
-// Takes the incarnations into the record, so that a service replaced while the coordinator was away is noticed.
+// Takes the incarnations of the node's agent and checkpoint service into its record, so that a service replaced while
+// the coordinator was away is noticed.
 void TakeServices(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   const std::string& name = report.node();
   const std::string agent = node.record.agent_incarnation();
@@ -126,7 +128,8 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
   TakeServices(turn, node, report);
 }
 
-// Takes the pool into the record, so that a restarted coordinator counts what a node costs from its first moment.
+// Takes the node's pool and slots into its record, so that a restarted coordinator charges for the node from the
+// coordinator's first moment.
 void TakePool(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   if (node.reported && node.record.pool() == report.pool() && node.record.slots() == report.slots()) return;
   const bool told = node.record.slots() > 0 && node.record.pool() == report.pool();
@@ -155,7 +158,8 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
     const auto it = turn.state.jobs.find(process.job_uid());
     if (it == turn.state.jobs.end() || IsOver(it->second)) continue;
     if (process.running()) {
-      // After a restart a running trainer shows whom its slot serves, unless it is on its way out.
+      // After a restart of the coordinator, a running trainer shows which job its slot serves, unless the job has freed
+      // its nodes, so that the trainer has to end.
       const bool serves =
           (!it->second.record.released() || IsBehind(it->second)) && process.slot() >= 0 && process.slot() < kMaxSlots;
       const bool is_member = it->second.active && FindMember(it->second, process.trainer()) != nullptr;
@@ -178,7 +182,8 @@ bool TakeRecords(Turn& turn, const v1::NodeReport& report) {
   return true;
 }
 
-// Returns whether the report says nothing but that the node lives, and may be taken.
+// Returns whether the report says nothing new but that the node lives, and perhaps that the node may be taken away
+// soon.
 bool IsHeartbeat(const NodeState& node, const v1::NodeReport& report) {
   if (!node.reported || node.lost || node.record.draining() || !node.error.empty() || IsUnanswered(node)) return false;
   return SaysTheSame(node.report, report);
@@ -210,7 +215,8 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     }
     turn.state.watch_nodes_at = std::min(
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
-    // A job may have waited for the word of a node that goes home.
+    // The agent of a draining node is told to leave only while it is heard of, so this report may be the one that was
+    // awaited.
     const bool goes_home = node.record.draining() && node.record.drained_agent() != report.agent_incarnation();
     return TakeRecords(turn, report) || goes_home;
   }
@@ -252,7 +258,8 @@ void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
   node.known_since = turn.now;
   if (record.silent_since() > 0) node.lost_since = turn.now - std::max(0.0, UnixNow(turn) - record.silent_since());
   if (record.draining() && record.drain_within_seconds() > 0) {
-    // The limit of the drain holds whatever the clock has done since.
+    // If the clock was set back while the coordinator was away, the node still gets no more time than its drain's
+    // limit.
     const double within = record.drain_within_seconds();
     const double left = record.drain_until() > 0 ? record.drain_until() - UnixNow(turn) : within;
     node.drain_deadline = turn.now + std::clamp(left, 0.0, within);

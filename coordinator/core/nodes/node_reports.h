@@ -1,4 +1,5 @@
-// Takes in what is said of nodes: by their agents, and by their records after a start.
+// Records what is known of nodes: from the reports of their agents, and from their records after a start of the
+// coordinator.
 #ifndef REKINDLE_COORDINATOR_CORE_NODES_NODE_REPORTS_H_
 #define REKINDLE_COORDINATOR_CORE_NODES_NODE_REPORTS_H_
 
@@ -6,10 +7,11 @@
 
 namespace rekindle::core {
 
-// Takes an agent's report. Returns false where nothing has changed that anybody but the planner acts on.
+// Records an agent's report. Returns false where nothing has changed on which any part of the core but the planner
+// acts.
 bool AcceptNodeReport(Turn& turn, const NodeReported& event);
-// Looks again at what agents have reported of processes. A job that has a record only from now on may have lost
-// trainers before, when nobody could take that in.
+// Looks again at the processes that agents have reported. A job that has a record only from now on may have lost
+// trainers before, when there was no record to write that into.
 void TakeProcessesAgain(Turn& turn);
 void AdoptNode(Turn& turn, const v1::NodeRecord& record);
 

@@ -25,13 +25,13 @@ void NoteSilence(Turn& turn, NodeState& node) {
   turn.state.forget_at = std::min(turn.state.forget_at, node.lost_since + turn.state.tunables.keep_lost_seconds);
 }
 
-// ByNode is hashed, not ordered, because it is looked up for every trainer.
+// ByNode maps a node's name to a time. It is hashed, not ordered, because it is looked up for every trainer.
 using ByNode = std::unordered_map<std::string_view, double>;
 
-// Returns when the trainers of each node speak next at the latest. A step that completes proves all of its members
-// alive. Keys point into the state.
+// Returns by when a trainer of each node is expected to report next. A step that completes proves all of its members
+// alive. The keys point into the state.
 ByNode TrainersSpeakBy(const State& state) {
-  // `asked` holds the nodes that do not answer, and since when.
+  // `asked` maps each node that does not answer a probe to the time at which it was asked.
   ByNode asked;
   for (const auto& [name, node] : state.nodes) {
     if (IsUnanswered(node)) asked[name] = node.asked_at;
@@ -50,7 +50,8 @@ ByNode TrainersSpeakBy(const State& state) {
     for (const auto& [id, trainer] : job.trainers) {
       if (!trainer.reported) continue;
       const auto silent = asked.find(trainer.report.node());
-      // A failure lets every trainer of the job speak at once. One that has died since was there when it spoke.
+      // After a failure every trainer of the job reports at once, and does not wait to the end of its long poll. The
+      // last report of a trainer that has died since still shows that its node was there then.
       const bool speaks = trainer.death.empty() && (silent == asked.end() || trainer.heard > silent->second);
       speaks_at(trainer.report.node(), trainer.heard + (speaks ? PollSeconds(trainer.report.wait_ms()) : 0));
     }
@@ -60,17 +61,17 @@ ByNode TrainersSpeakBy(const State& state) {
 
 struct Deadline {
   double at = 0;
-  // The node has been silent for this many seconds then.
+  // `patience` is how many seconds before `at` the node's next report is due.
   double patience = 0;
 };
 
-// Returns when the node's agent is to have spoken again at the latest.
+// Returns by when the node's agent is expected to report again.
 double ExpectedAt(const NodeState& node) {
   return std::max(node.known_since, node.heard + (node.reported ? PollSeconds(node.report.wait_ms()) : 0));
 }
 
-// Returns when the node is lost if nobody speaks. `trainers_by` is computed only where the agent alone says too little,
-// as there are many trainers.
+// Returns the time at which the node counts as lost if neither its agent nor a trainer reports before. `trainers_by` is
+// computed only where the agent's reports do not decide, because there are many trainers.
 Deadline LostAt(const Turn& turn, const std::string& name, const NodeState& node, std::optional<ByNode>& trainers_by) {
   const Tunables& tunables = turn.state.tunables;
   const double expected = ExpectedAt(node);
@@ -96,20 +97,20 @@ void SetLost(Turn& turn, NodeState& node, bool lost, double silent_seconds) {
   }
   turn.Replan();
   for (const auto& [slot, uid] : node.slots) {
-    // Jobs that wait for workers count on slots.
+    // Jobs that wait for workers count the slots of nodes that are there, so they are looked at again.
     const auto job = turn.state.jobs.find(uid);
     if (job != turn.state.jobs.end()) turn.Wake(job->second, turn.now);
   }
 }
 
-// Sends a draining node home when nothing of any job is left on it.
+// Tells the agent of a draining node to leave when nothing of any job is left on the node.
 void SendHome(Turn& turn, const std::string& name, NodeState& node) {
   const bool goes_home = node.record.drained_agent() != node.report.agent_incarnation();
   if (!node.record.draining() || !node.reported || (!goes_home && node.slots.empty())) return;
-  // A silent agent may have started what it was told last.
+  // A silent agent may have started the trainers that it was told to run last, so its node is not sent home yet.
   if (!node.slots.empty() && turn.now > ExpectedAt(node)) return;
   if (!IsDrained(turn.state, name)) return;
-  // Jobs that had the slots are charged for them until then.
+  // Jobs are charged for their slots on a draining node until nothing is left on it.
   node.slots.clear();
   if (!goes_home) return;
   // The record keeps which agent was sent home, so that the node is welcome again when somebody starts a new one.

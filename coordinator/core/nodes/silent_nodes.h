@@ -12,7 +12,8 @@ bool IsUnanswered(const NodeState& node);
 // Notes that the node is heard of, in its record too.
 void NoteHeard(const Turn& turn, NodeState& node);
 
-// Marks nodes as lost, or found again, and sends those home that have drained. Returns when to look next.
+// Marks nodes as lost or found again, and tells drained nodes to leave. Returns the time at which WatchNodes has to be
+// called again.
 double WatchNodes(Turn& turn);
 
 }  // namespace rekindle::core

@@ -9,8 +9,8 @@
 namespace rekindle::core {
 namespace {
 
-// Returns what another slot would cost the job where it is dearest, of those slots that it could get now and that
-// cost less than `below`. Returns 0 where there is none, or its price is not known.
+// Returns the highest price of the slots that the job could get now, of those that cost less than `below`. Returns 0
+// where there is no such slot, or its price is not known.
 double HighestPrice(const PlanView& view, const scheduler::Demand& demand, double below) {
   double highest = 0;
   for (size_t g = 0; g < view.groups.size(); ++g) {
@@ -24,8 +24,8 @@ double HighestPrice(const PlanView& view, const scheduler::Demand& demand, doubl
   return highest;
 }
 
-// Returns how many slots the job has already of its minimum in groups of this price. A gang comes together in one
-// group.
+// Returns how many of the job's slots count towards its minimum if the missing ones come from groups of the price
+// `price`. A gang must have all of its slots in one group, so only its slots in one group of this price count.
 int HeldFor(const PlanView& view, const JobSlots& slots, const scheduler::Demand& demand, double price) {
   size_t all = slots.at_risk.size(), most = 0;
   for (size_t g = 0; g < slots.held.size(); ++g) {
@@ -43,7 +43,8 @@ void LimitToBudget(const Turn& turn, PlanView& view, const JobSlots& slots, sche
   const double highest = HighestPrice(view, *demand, scheduler::kNever);
   double price = highest;
   int room = RoomForSlots(turn, *slots.job, price);
-  // Where its minimum has room only in pools that cost less, the demand is for these alone.
+  // Where the budget has room for the job's minimum only in pools that cost less, the job demands slots of these pools
+  // alone.
   while (HeldFor(view, slots, *demand, price) + room < demand->min) {
     price = HighestPrice(view, *demand, price);
     if (price <= 0) break;
@@ -51,7 +52,8 @@ void LimitToBudget(const Turn& turn, PlanView& view, const JobSlots& slots, sche
   }
   const bool only_cheaper = price > 0 && price < highest;
   if (only_cheaper) demand->most_price = price;
-  // A grant that takes room ends at some time, so that another look is due.
+  // Room in the budget may be taken by a spending grant, which ends at some time, so the budget is looked at again
+  // then.
   const double look_at = turn.now + turn.state.tunables.planning_seconds;
   if (only_cheaper) view.look_at = std::min(view.look_at, look_at);
   if (demand->max - static_cast<int>(held) <= room) return;

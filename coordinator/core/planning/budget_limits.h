@@ -8,7 +8,7 @@
 namespace rekindle::core {
 
 // Limits the demand to what the budget has room for. A job that cannot have its minimum keeps what it has, as more
-// nodes would only stand there and cost.
+// nodes would only cost and be of no use.
 void LimitToBudget(const Turn& turn, PlanView& view, const JobSlots& slots, scheduler::Demand* demand);
 
 }  // namespace rekindle::core

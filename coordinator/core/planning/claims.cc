@@ -14,8 +14,8 @@ int Awaited(const Job& job, const std::string& pool) {
                                         [&](const Unit& unit) { return unit.pool == pool && !unit.placed; }));
 }
 
-// Takes back claims of the lowest priority first, and the newest of equal ones first. The claims of others stay as they
-// are.
+// Takes back `excess` claims on slots of the group that were ordered and are not there yet. Jobs of the lowest priority
+// lose their claims first, and of equal ones the newest job. The other jobs keep theirs.
 void TakeTrainerBack(PlanView& view, int group, int excess) {
   std::vector<size_t> order(view.demands.size());
   std::iota(order.rbegin(), order.rend(), 0);
@@ -58,7 +58,7 @@ std::vector<int> CountLeaving(const PlanView& view) {
     const Job& job = *slots.job;
     const bool all = slots.leaves || !job.record.halt().empty();
     for (const Unit& unit : job.wishes.units) {
-      // A unit that moves keeps its slot in the old pool until it has moved.
+      // When a unit of the job has moved to its new pool, it leaves its slot in the old one.
       if (all || unit.leaving.empty()) continue;
       for (size_t g = 0; g < leaving.size(); ++g) leaving[g] += unit.leaving == view.pool_names[g];
     }

@@ -9,16 +9,18 @@
 
 namespace rekindle::core {
 
-// Drops claims on orders that only another job's node could fill, once that job leaves it. Held beside what that job
-// holds, such a claim would keep both, and nobody would have to leave.
+// Where jobs claim more slots of a pool than it can have, drops claims on ordered slots that are not there yet. Such a
+// slot could only be one that another job has to leave first. If the claim counted beside that job's slot, both jobs
+// would keep theirs, and neither would have to leave.
 void LimitClaims(PlanView& view);
 
-// Returns how many slots jobs leave, by group of those that take orders. They serve jobs that wait there, so that no
-// others are ordered for these.
+// Returns how many slots jobs are leaving in each group that takes orders. Jobs that wait in the group get these slots,
+// so that no others are ordered for them.
 std::vector<int> CountLeaving(const PlanView& view);
 
-// Returns whether the job above would run with what `below` leaves. Otherwise it waits for nodes that are yet to come.
-// Those may never come, so that the job below goes on until they are there. REQUIRES: slots were placed.
+// Returns whether the job `above` could run with what the job `below` leaves to it. Otherwise `above` waits for nodes
+// that are yet to come. Those may never come, so that `below` goes on until they are there. REQUIRES: slots were placed
+// (PlaceSlots).
 bool CanTake(const JobSlots& above, const JobSlots& below, const std::vector<int>& leaving);
 
 }  // namespace rekindle::core

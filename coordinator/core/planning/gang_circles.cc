@@ -28,8 +28,8 @@ int AllottedIn(const scheduler::JobPlan& plan, size_t group) {
 
 void StopInCircles(PlanView& view, std::vector<scheduler::JobPlan>& plans) {
   std::vector<size_t> movers;
-  // The slots of each pool that takes orders are counted, whether they are there or not, less those that are kept or
-  // allotted.
+  // `room` counts the slots of each pool that takes orders, whether their nodes are there or not, less those that
+  // moving gangs keep and those that other jobs are allotted.
   std::vector<int> room;
   for (size_t g = 0; g < view.ordered.size(); ++g) room.push_back(view.fleet.pools[g].slots);
   for (size_t j = 0; j < view.jobs.size(); ++j) {
@@ -53,7 +53,7 @@ void StopInCircles(PlanView& view, std::vector<scheduler::JobPlan>& plans) {
       continue;
     }
     const auto lowest = std::min_element(movers.begin(), movers.end(), [&](size_t a, size_t b) {
-      // Of equal ones the job that was submitted last goes first.
+      // Of gangs of equal priority, the one that was submitted last stops first.
       const auto rank = [&](size_t j) {
         return std::tuple(plans[j].allotment.taken_by == scheduler::kNone, view.demands[j].demand.priority,
                           -static_cast<int>(j));

@@ -12,7 +12,8 @@
 namespace rekindle::core {
 namespace {
 
-// A cycle looks at every job and node. Cycles are so far apart that there are so many seconds for each of them.
+// Two planning cycles are at least this many seconds apart for each job and each node that exists, because a cycle
+// looks at all of them.
 constexpr double kSecondsEach = 1e-5;
 constexpr size_t kFew = 500;
 

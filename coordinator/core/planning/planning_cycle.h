@@ -1,4 +1,5 @@
-// Runs one planning cycle: it lets the planner decide, and gives jobs slots, takes them, and orders nodes accordingly.
+// Runs one planning cycle: the planner decides, and jobs get slots, lose slots, and have nodes ordered for them
+// accordingly.
 #ifndef REKINDLE_COORDINATOR_CORE_PLANNING_PLANNING_CYCLE_H_
 #define REKINDLE_COORDINATOR_CORE_PLANNING_PLANNING_CYCLE_H_
 
@@ -8,7 +9,7 @@
 
 namespace rekindle::core {
 
-// Decides once on what each job has from now on. Returns the jobs that have to be looked at again, in order of
+// Decides which slots each job has from now on. Returns the jobs that have to be looked at again, in order of
 // submission. REQUIRES: slots that nobody has any more are free (slot_placement.h).
 std::vector<Job*> RunCycle(Turn& turn);
 

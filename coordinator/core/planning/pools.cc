@@ -40,8 +40,8 @@ bool Avoid(Turn& turn, const std::string& name, PoolState& pool, const std::stri
   return true;
 }
 
-// Avoids a pool whose machines are paid for and never register. This lasts over a restart, too, and at least for as
-// long as one machine is waited for.
+// Avoids a pool whose machines are paid for and never register. The pool is avoided over a restart, too, and at least
+// for as long as one machine is waited for.
 void AvoidForLong(Turn& turn, const std::string& name, PoolState& pool, const std::string& why) {
   if (!Avoid(turn, name, pool, why, RegistersWithin(turn.state, name), "pool_avoided")) return;
   pool.record.set_avoid_seconds(pool.avoid_seconds);
@@ -75,8 +75,8 @@ class Ordering {
         pool_(turn.state.pools[name]) {}
 
   double Run(int missing, const std::string& why) {
-    // Nobody knows yet whom nodes serve that were not heard of since the coordinator started. They likely serve those
-    // who miss some.
+    // It is not known yet which jobs are served by nodes that were not heard of since the coordinator started. They
+    // likely serve the jobs that lack nodes.
     const auto silent =
         static_cast<int>(std::count_if(nodes_.there.begin(), nodes_.there.end(),
                                        [](const NodeState* node) { return !node->reported && node->slots.empty(); }));
@@ -87,8 +87,8 @@ class Ordering {
     wanted = std::clamp(wanted, prices_.min, std::max(prices_.min, prices_.max));
     order_.end = Overdue(pool_);
     const int stay = pool_.reported.running - static_cast<int>(order_.end.size());
-    // A machine that is being made has no name yet. If fewer were wanted, one that works might go in its place. Once it
-    // is there and serves nobody, it is sent home.
+    // A machine that is being made has no name yet. If fewer machines were ordered now, one that works might go in its
+    // place. So the order stays, and the new machine is drained once it is there and serves no job.
     if (!pool_.avoided && pool_.is_told && pool_.not_ours_since == kNever) {
       wanted = std::max(wanted, std::min(pool_.told.nodes, stay) - static_cast<int>(order_.release.size()));
     }
@@ -96,7 +96,7 @@ class Ordering {
     order_.nodes = wanted;
     SetSurplus();
     if (order_.surplus == Surplus::kEnds && wanted < stay) {
-      // Machines that have not registered go first, as they serve nobody for certain.
+      // Machines that have not registered go first, because they certainly serve no job.
       const std::vector<std::string> first = Unregistered(turn_.state, pool_);
       order_.release.insert(order_.release.end(), first.begin(), first.end());
     }
@@ -110,8 +110,8 @@ class Ordering {
   }
 
  private:
-  // Sets what becomes of surplus machines. After a restart it takes a while until it is known who is there. Before the
-  // first order it is not even known whose machines they are.
+  // Sets what becomes of surplus machines. After a restart it takes a while until it is known which nodes are there.
+  // Before the first order it is not even known whose machines they are.
   void SetSurplus() {
     const State& state = turn_.state;
     const double returned_by = state.started + state.tunables.return_seconds;
@@ -123,7 +123,7 @@ class Ordering {
     }
   }
 
-  // Sends home nodes that serve nobody, for long or because they may be taken anyway. They drain, and go once they are
+  // Drains nodes that have served no job for long, or serve none and may be taken anyway. They leave once they are
   // empty.
   void SendHome(int at_most) {
     const double grace = turn_.state.tunables.idle_seconds;
@@ -155,8 +155,8 @@ class Ordering {
     const bool matters = pool_.reported.not_ours || pool_.reported.running > order_.nodes;
     const bool same_surplus = order_.surplus == pool_.told.surplus || !matters;
     if (!first && same_surplus && content(order_) == content(pool_.told)) return;
-    // The ownership is saved before the order is sent. So what comes of the order is known to be ours even if this
-    // process ends first.
+    // Before the order is sent, it is saved that the pool's machines are this cluster's. So the ordered machines are
+    // known to be its own even if this process ends right after that.
     if (order_.nodes > 0 && pool_.listed && pool_.reported.running == 0) SetOurs(turn_, pool_);
     order_.reason = Reason(new_nodes, why);
     turn_.effects.orders.push_back(order_);
@@ -165,7 +165,7 @@ class Ordering {
                  absl::StrCat("pool ", name_, " is to have ", CountNodes(order_.nodes), " (had ", pool_.told.nodes,
                               "): ", order_.reason));
     }
-    // The order has grown, so that the time in which it has to come is counted anew.
+    // The order has grown, so the time in which the ordered nodes have to come begins anew.
     if (order_.nodes > pool_.told.nodes) pool_.short_since = kNever;
     pool_.told = order_;
     pool_.is_told = true;
@@ -189,10 +189,10 @@ class Ordering {
     return why.empty() ? "jobs have room for more" : why;
   }
 
-  // Watches whether what was ordered comes.
+  // Watches whether the ordered nodes come in time.
   void Watch() {
     const auto there = static_cast<int>(nodes_.there.size() + nodes_.leaving.size());
-    // Machines that run already have a time of their own to register (registering.h).
+    // Machines that run already have a time limit of their own to register (registering.h).
     if (pool_.avoided || there + CountAwaited(turn_.state, pool_) >= pool_.told.nodes) {
       if (!pool_.avoided && pool_.told.nodes > 0 && there >= pool_.told.nodes) Fulfilled();
       pool_.short_since = kNever;
@@ -223,7 +223,7 @@ class Ordering {
 
 void TakePoolReport(Turn& turn, const PoolReported& report) {
   const auto it = turn.state.pools.find(report.pool);
-  // The fleet file has no such pool.
+  // The fleet file has no pool of the report's name.
   if (it == turn.state.pools.end()) return;
   TakeEndedMachines(turn, report);
   PoolState& pool = it->second;
@@ -247,7 +247,7 @@ double WatchPools(Turn& turn) {
   for (auto& [name, pool] : turn.state.pools) {
     const PoolPrices* prices = FindPool(turn.state.prices, name);
     if (prices == nullptr || !prices->ordered) {
-      // Nobody reports on this pool any more.
+      // The pool takes no orders any more, so nobody reports on its machines.
       pool.machines.clear();
       continue;
     }

@@ -12,12 +12,14 @@ namespace rekindle::core {
 
 void TakePoolReport(Turn& turn, const PoolReported& report);
 
-// Ends what is over, and begins what is due, before a cycle. Returns when to look again.
+// Prepares the pools for a planning cycle: lets avoided pools be tried again when the time to avoid them is over, and
+// avoids pools that are in trouble. Returns the time at which WatchPools has to be called again.
 double WatchPools(Turn& turn);
 
-// Orders, after a cycle, what jobs are to have and what is kept. What still leaves is ordered on top, so that a
-// replacement comes before the leaver goes. `missing` are the slots by group for which there is no node, and `why` says
-// by group why something was changed. Sends nodes home that serve nobody for too long. Returns when to look again.
+// Orders, after a planning cycle, the nodes that jobs are to have and those that a pool always keeps. Nodes that are
+// still leaving are ordered on top, so that a replacement comes before the leaver goes. `missing` counts by group the
+// slots for which there is no node, and `why` holds by group the reason for a change. Tells nodes to leave that have
+// served no job for too long. Returns the time at which OrderPools has to be called again.
 double OrderPools(Turn& turn, const PlanView& view, const std::vector<int>& missing,
                   const std::vector<std::string>& why);
 

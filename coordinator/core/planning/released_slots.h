@@ -11,19 +11,19 @@
 
 namespace rekindle::core {
 
-// Chooses which slots to give up: first those that leave already, then those that may be taken anyway, then those that
-// nobody works on, then the last ones.
+// Chooses `count` of the held slots for the job to give up: first those that it was giving up before, then those on
+// nodes that may be taken anyway, then those in which no member works, then the last ones in `held`.
 std::vector<SlotAt> ToGive(const Job& job, const std::vector<SlotAt>& held,
                            const std::map<std::string, std::string>& before, int count);
 
-// Gives a slot up. Returns false where nobody lives there, so that it is free at once.
+// Gives a slot up. Returns false where no member lives in the slot, so that it is free at once.
 bool GiveSlot(Job& job, const SlotAt& at, const std::string& why);
 
-// Lets the job keep what it was to give up from this cycle on, until another cycle decides anew.
+// Lets the job keep the slots that this cycle has newly decided to take from it, until another cycle decides anew.
 void PutOff(JobSlots& slots);
 
-// Emits which of the slots that were to be given up before stay. NewlyGiven names the nodes that are given up from now
-// on.
+// TellKept emits an event that names the nodes that the job was giving up before the cycle and now keeps. NewlyGiven
+// returns the nodes that the job gives up from now on.
 void TellKept(Turn& turn, const JobSlots& slots);
 std::vector<std::string> NewlyGiven(const JobSlots& slots);
 

@@ -8,7 +8,7 @@
 namespace rekindle::core {
 namespace {
 
-// Marks the first `count` units of a pool with `mark`. Those that were marked before come first.
+// Sets `mark` in `count` units of a pool, first in those that have it already, and clears it in the others.
 void Mark(std::vector<Unit*>& units, bool Unit::*mark, int count, const auto& on_news) {
   for (const bool before : {true, false}) {
     for (Unit* unit : units) {
@@ -22,7 +22,8 @@ void Mark(std::vector<Unit*>& units, bool Unit::*mark, int count, const auto& on
   }
 }
 
-// Takes a unit's node away, as it does not come or is gone. The unit stays where it still works, if anywhere.
+// Takes its node away from a unit, because the node does not come or is gone. A unit that was moving, and still works
+// in the pool that it was leaving, stays there.
 void Lose(Unit& unit, const std::string& last_pool) {
   if (unit.leaving.empty()) {
     unit = Unit{.last_pool = last_pool};
@@ -31,8 +32,8 @@ void Lose(Unit& unit, const std::string& last_pool) {
   }
 }
 
-// Moves a gang as one, because all of its nodes work or none does. It leaves its pool when all of it has arrived
-// elsewhere, or not at all.
+// Moves a gang as a whole, because either all of its nodes work or none does. It leaves its old pool only when all of
+// it has arrived in the new one.
 void MoveAsOne(Job& job) {
   const auto moves = [](const Unit& unit) { return !unit.leaving.empty(); };
   if (std::none_of(job.wishes.units.begin(), job.wishes.units.end(), moves)) return;
@@ -56,8 +57,8 @@ bool IsOf(const Unit& unit, const scheduler::UnitView& view, const std::vector<s
          (view.leaving == scheduler::kNone ? unit.leaving.empty() : unit.leaving == pools[view.leaving]);
 }
 
-// Returns whether the units are those of the plan, in its order. They are in most cycles, and copying them all costs
-// more than this look.
+// Returns whether the job's units are those of the plan, in its order. That is so in most cycles, and comparing the
+// units costs less than copying all of them.
 bool AreTaken(const Job& job, const scheduler::JobPlan& plan, const std::vector<std::string>& pools, int unit_nodes) {
   auto unit = job.wishes.units.begin();
   for (const scheduler::UnitView& view : plan.units) {
@@ -92,7 +93,7 @@ void OrderUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std:
   }
 }
 
-// Returns whether all units work where they were ordered, and the job has no other slots. They do in most cycles.
+// Returns whether all units work where they were ordered, and the job has no other slots. That is so in most cycles.
 bool AllWork(const Job& job, const std::map<std::string, PoolCount>& counts) {
   const auto works = [](const Unit& unit) {
     return unit.placed && unit.arrived && unit.working && unit.leaving.empty();
@@ -116,7 +117,7 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
   if (AllWork(job, counts)) return;
   const bool gang = MinWorkers(job) == MaxWorkers(job);
   std::map<std::string, std::vector<Unit*>> by_pool;
-  // `kept` counts the slots of each pool that units elsewhere still need.
+  // `kept` counts for each pool the slots that units still need there until they have moved elsewhere.
   std::map<std::string, int> kept;
   for (Unit& unit : job.wishes.units) {
     if (!unit.pool.empty()) by_pool[unit.pool].push_back(&unit);
@@ -126,7 +127,7 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
     if (kept[unit.leaving] < there) {
       ++kept[unit.leaving];
     } else {
-      // The slot that was kept is lost, or was given up.
+      // The slot in the old pool, which the unit was to keep, is lost or was given up.
       unit.leaving.clear();
     }
   }
@@ -151,7 +152,7 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
       if (unit.since > -kNever) turn.state.recovery.Started((turn.now - unit.since) / kHour);
     });
     for (int more = held - static_cast<int>(units.size()); more > 0; --more) {
-      // The job had these slots before a restart.
+      // The job holds more slots than it has units, because it had these slots before a restart.
       found.push_back({.pool = pool, .placed = true, .working = count.working > 0});
     }
     const auto state = turn.state.pools.find(pool);
@@ -165,7 +166,7 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
   const auto known = static_cast<size_t>(std::count_if(job.wishes.units.begin(), job.wishes.units.end(),
                                                        [](const Unit& unit) { return !unit.pool.empty(); }));
   const auto most = static_cast<size_t>(MaxWorkers(job));
-  // The job was about to leave its slots beyond its highest number of workers.
+  // Slots beyond the job's highest number of workers are no units, because the job was about to leave them.
   if (known + found.size() > most) found.resize(most - std::min(most, known));
   job.wishes.units.insert(job.wishes.units.end(), found.begin(), found.end());
 }

@@ -1,4 +1,5 @@
-// Compares what jobs are to have in pools that take orders with what is there.
+// Compares the units of jobs with the nodes that are there. A unit is a slot that a job is to have in a pool that takes
+// orders.
 #ifndef REKINDLE_COORDINATOR_CORE_PLANNING_UNITS_H_
 #define REKINDLE_COORDINATOR_CORE_PLANNING_UNITS_H_
 
@@ -21,11 +22,11 @@ struct PoolCount {
 // Returns whether the job's members have made a step since the newest generation was formed.
 bool IsStepping(const Job& job);
 
-// Marks which units have a node, a trainer and a step. Drops those that were interrupted, or whose pool is avoided.
-// What starts really took is learned from them.
+// Marks which units of the job have a node, a trainer and a step. Drops units that were interrupted, or whose pool is
+// avoided. Learns from the units how long starts really take.
 void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& counts);
 
-// Makes the units those of a plan. `pools` names the indices of the plan's pools.
+// Sets the job's units to those of a plan. `pools` has the names of the pools to which the plan's indices refer.
 void TakeUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std::vector<std::string>& pools,
                int unit_nodes);
 

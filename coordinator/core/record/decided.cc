@@ -9,7 +9,7 @@
 namespace rekindle::core {
 namespace {
 
-// The reason of a halt for off-peak hours begins with this.
+// The reason of a halt for off-peak hours begins with this word.
 constexpr char kWaitsUntil[] = "waits ";
 
 bool HasNote(const v1::JobStatus& status, const char* name) {

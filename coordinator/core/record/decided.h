@@ -1,4 +1,5 @@
-// Fills in what a job's record says of decisions, where an earlier release left them to what the status shows.
+// Fills in the decisions that a job's record of an earlier release does not have, because that release showed them only
+// in the job's status.
 #ifndef REKINDLE_COORDINATOR_CORE_RECORD_DECIDED_H_
 #define REKINDLE_COORDINATOR_CORE_RECORD_DECIDED_H_
 
@@ -6,7 +7,7 @@
 
 namespace rekindle::core {
 
-// Sets `decided` where the record does not have it, from what the status and the halt say. It leaves `stopped_for`
+// Fills in the record's `decided`, where it is missing, from what the status and the halt say. `stopped_for` stays
 // empty. A record that has `decided` stays as it is.
 void FillDecided(v1::JobRecord* record);
 

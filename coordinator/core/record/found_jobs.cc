@@ -12,7 +12,7 @@
 namespace rekindle::core {
 namespace {
 
-// This many nodes read what the job's store has, because one of them may not reach it.
+// This many nodes read the store of a found job, because a single node may be unable to reach the store.
 constexpr int kReaders = 3;
 
 }  // namespace
@@ -24,7 +24,7 @@ bool ReadsStoreOf(const State& state, const std::string& node, const FoundJob& j
     if (other == node) return true;
     const auto known = state.nodes.find(other);
     readers += known != state.nodes.end() && known->second.reported && !known->second.lost;
-    // A job may run on thousands of nodes, and each of them asks.
+    // The loop ends early because a job may run on thousands of nodes, and the loop runs for each of them.
     if (readers == kReaders) return false;
   }
   return false;
@@ -35,7 +35,7 @@ std::vector<std::string> StoresToRead(const State& state, const std::string& nod
   for (const auto& [uid, job] : state.found) {
     if (ReadsStoreOf(state, node, job)) (job.stored.empty() ? first : again).push_back(uid);
   }
-  // Jobs whose store was read once make room for the others.
+  // Jobs whose store was read once come last, to make room for the others.
   first.insert(first.end(), again.begin(), again.end());
   if (first.size() > checkpoint::kMostStoredJobs) first.resize(checkpoint::kMostStoredJobs);
   return first;

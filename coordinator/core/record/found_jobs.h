@@ -1,4 +1,4 @@
-// Handles jobs whose trainers live although no record of them is known. It says which nodes read the stores of those
+// Handles jobs whose trainers live although no record of them is known. Decides which nodes read the stores of such
 // jobs, and which slots are left to their trainers.
 #ifndef REKINDLE_COORDINATOR_CORE_RECORD_FOUND_JOBS_H_
 #define REKINDLE_COORDINATOR_CORE_RECORD_FOUND_JOBS_H_
@@ -9,17 +9,17 @@
 
 namespace rekindle::core {
 
-// Returns whether that node has to read what the job's store has.
+// Returns whether the node has to read what the found job's store has.
 bool ReadsStoreOf(const State& state, const std::string& node, const FoundJob& job);
 
-// Returns the uids of the jobs whose stores that node has to read, at most `checkpoint::kMostStoredJobs`. Few of the
-// nodes that run a job read its store, however many there are.
+// Returns the uids of the found jobs whose stores the node has to read, at most `checkpoint::kMostStoredJobs`. Few of
+// the nodes that run a job read its store, however many there are.
 std::vector<std::string> StoresToRead(const State& state, const std::string& node);
 
-// Returns whether a trainer of an unknown job runs in that slot.
+// Returns whether a trainer of a job without a record runs in the slot.
 bool IsLeftAlone(const State& state, const NodeState& node, int slot);
 
-// Returns null where no such job has that uid or name.
+// Returns the found job of that uid or name, or null where there is none.
 const FoundJob* FindFound(const State& state, const std::string& name_or_uid);
 
 }  // namespace rekindle::core

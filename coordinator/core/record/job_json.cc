@@ -23,7 +23,8 @@ constexpr size_t kMaxName = 300;
 constexpr size_t kMaxSpecBytes = checkpoint::kMaxJobFileBytes * 3 / 4;
 static_assert(kMaxSpecBytes / kMostJsonGrowth > 1024, "ordinary specs need no look at their JSON");
 
-// Removes what is not kept. Trainers and agents report it again, or it belongs to a cluster that is gone.
+// Removes from a job's record what job.json does not keep, because trainers and agents report it again, or it belongs
+// to a cluster that is gone.
 void LeaveOut(v1::JobRecord* record) {
   record->clear_secret();
   if (record->has_membership()) {
@@ -41,7 +42,8 @@ void LeaveOut(v1::JobRecord* record) {
   record->clear_look();
   record->clear_held_nodes();
   record->clear_lost_nodes();
-  // This says who holds the final state. A job goes on from what its store has.
+  // `finishing` is left out because it says which members hold the final state. A job that is brought back has no
+  // members, and goes on from what its store has.
   record->clear_finishing();
   if (record->has_decided()) {
     record->mutable_decided()->clear_stopped_for();
@@ -55,7 +57,7 @@ void LeaveOut(v1::JobRecord* record) {
 
 bool IsOver(v1::JobState state) { return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED; }
 
-// Describes a part of a record that may be large and can be made smaller.
+// A Part is a part of a record that may be large and can be made smaller.
 struct Part {
   size_t bytes = 0;
   std::function<void()> halve;
@@ -66,7 +68,7 @@ Part Oldest(List* list, size_t bytes) {
   return {list->empty() ? 0 : bytes, [list] { list->DeleteSubrange(0, (list->size() + 1) / 2); }};
 }
 
-// Removes every other point of the curve. The newest point stays.
+// Returns a curve as a Part. Halving it removes every other point and keeps the newest one.
 Part Points(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve) {
   size_t bytes = 0;
   for (const v1::LossPoint& point : *curve) bytes += point.ByteSizeLong();
@@ -77,7 +79,8 @@ Part Points(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve) {
           }};
 }
 
-// Leaves a part of the record out. Returns false where nothing is left that can be left out.
+// Halves the largest part of the record that can be halved, or else leaves the user's spec out. Returns false where
+// nothing is left that can be left out.
 bool Thin(v1::JobRecord* record) {
   v1::JobStatus* status = record->mutable_job()->mutable_status();
   size_t faults = 0, damaged = 0;
@@ -97,7 +100,7 @@ bool Thin(v1::JobRecord* record) {
   return true;
 }
 
-// Replaces invalid UTF-8. Text that was cut within a character would make the whole file unreadable.
+// Replaces invalid UTF-8, because text that was cut within a character would make the whole file unreadable.
 std::string WithValidUtf8(const std::string& text) {
   const auto replace = nlohmann::json::error_handler_t::replace;
   return nlohmann::json::parse(nlohmann::json(text).dump(-1, ' ', false, replace)).get<std::string>();
@@ -111,8 +114,8 @@ std::string JsonOf(const google::protobuf::Message& message) {
   return WithValidUtf8(text);
 }
 
-// Returns what is wrong with the file, or an empty string. The coordinator counts with these values, so each of them
-// must be one that a coordinator can have written.
+// Returns what is wrong with a job's file, or an empty string. The coordinator computes with the file's values, so each
+// of them must be one that a coordinator can have written.
 std::string FindFlaw(const v1::JobFile& file) {
   const v1::Job& job = file.record().job();
   if (job.uid() != file.job_uid()) return "its record is of another job";

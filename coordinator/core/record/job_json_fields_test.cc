@@ -20,7 +20,8 @@ using google::protobuf::util::MessageDifferencer;
 
 constexpr char kUid[] = "0123456789abcdef";
 
-// Each field is decided here. A new one in neither list fails NoFieldIsForgotten (see LeaveOut in job_json.cc).
+// These two lists decide for each field of a record whether job.json keeps it. A new field in neither list fails
+// NoFieldIsForgotten (see LeaveOut in job_json.cc).
 const std::set<std::string> kLeftOut = {"secret",
                                         "membership.members",
                                         "membership.shards",
@@ -116,10 +117,10 @@ const std::set<std::string> kKept = {"job.name",
                                      "job.status.epoch_steps",
                                      "job.status.cost",
                                      "job.status.final_store"};
-// Some fields of these messages are kept, and some are not.
+// job.json keeps some fields of these messages and leaves others out.
 const std::set<std::string> kDivided = {"decided", "job", "job.status", "membership"};
 
-// Calls `visit` with the path of each field that is decided as a whole.
+// Calls `visit` with the path of each field that job.json keeps or leaves out as a whole.
 void ForFields(const Message& message, const std::string& prefix,
                const std::function<void(const Message&, const FieldDescriptor*, const std::string& path)>& visit) {
   const auto* descriptor = message.GetDescriptor();
@@ -134,7 +135,7 @@ void ForFields(const Message& message, const std::string& prefix,
   }
 }
 
-// Returns what the store keeps of `record`, after a way through the very bytes.
+// Returns what the store keeps of `record`: encodes the record into the bytes of a job.json and decodes it from them.
 v1::JobRecord ThroughTheStore(const v1::JobRecord& record) {
   const auto text = EncodeJobFile(MakeJobFile(record, {}, /*unix_now=*/1.75e9));
   EXPECT_TRUE(text.ok()) << text.status();
@@ -163,7 +164,7 @@ TEST(JobFileFieldsTest, NoFieldIsForgotten) {
         field->is_repeated() ? reflection->FieldSize(message, field) > 0 : reflection->HasField(message, field);
     EXPECT_EQ(there, kKept.contains(path)) << path;
   });
-  // All that is kept is kept as it was, to the last bit.
+  // What job.json keeps is the same afterwards, to the last bit.
   v1::JobRecord expected = record;
   for (const std::string& path : kLeftOut) {
     const std::string field = path.substr(path.rfind('.') + 1);

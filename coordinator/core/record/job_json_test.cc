@@ -147,7 +147,8 @@ TEST(JobFileTest, ASpecThatWouldNotFitIsNamedAtTheSubmit) {
   EXPECT_TRUE(EncodeJobFile(MakeJobFile(record, {}, kNow)).ok()) << "even that would have fitted";
 }
 
-// Returns how long two serialized bytes can be as JSON (`"name":value,`) in a field of that message or within it.
+// Returns the longest JSON text (`"name":value,`) that two serialized bytes can become in a field of the message or of
+// the messages within it.
 size_t LongestField(const google::protobuf::Descriptor& message) {
   size_t longest = 0;
   for (int i = 0; i < message.field_count(); ++i) {
@@ -165,7 +166,7 @@ size_t LongestField(const google::protobuf::Descriptor& message) {
 TEST(JobFileTest, JsonOfASpecGrowsNoMoreThanIsSaid) {
   EXPECT_LE(LongestField(*v1::JobSpec::descriptor()), 2 * kMostJsonGrowth);
   v1::JobSpec spec;
-  // Each byte is escaped with six characters.
+  // JSON needs six characters for each of these control characters.
   for (int i = 0; i < 3000; ++i) spec.mutable_data()->add_text(std::string(10, '\1'));
   EXPECT_TRUE(absl::IsInvalidArgument(CheckFitsJobFile(spec)));
 }

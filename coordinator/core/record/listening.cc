@@ -10,11 +10,11 @@
 namespace rekindle::core {
 namespace {
 
-// At most this many reports are kept. Whoever reports beyond that is heard again later.
+// At most this many reports are kept while the coordinator listens. Whoever reports beyond that is heard again later.
 constexpr size_t kMostKept = 200'000;
 
-// Returns a key under which a sender's next report replaces this one. Returns an empty string where the event is no
-// report.
+// Returns the key under which the sender's next report replaces the one in this event. Returns an empty string where
+// the event is no report.
 std::string SenderOf(const Event& event) {
   if (const auto* node = std::get_if<NodeReported>(&event)) {
     return absl::StrCat("1 ", node->report.node(), " ", node->report.agent_incarnation());

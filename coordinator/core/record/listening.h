@@ -1,5 +1,5 @@
-// Lets a coordinator listen before it decides, where its records were brought back from a copy. What arrives is kept.
-// It is taken in all at once when everybody who lives has been heard of.
+// Lets a coordinator whose records were brought back from a copy listen before it decides. Events that arrive meanwhile
+// are kept, and are handled all at once when every living trainer and agent has been heard of.
 #ifndef REKINDLE_COORDINATOR_CORE_RECORD_LISTENING_H_
 #define REKINDLE_COORDINATOR_CORE_RECORD_LISTENING_H_
 
@@ -10,11 +10,12 @@
 
 namespace rekindle::core {
 
-// Keeps an event for later. Returns UNAVAILABLE for a user's verb, which is not kept. REQUIRES: `listening.on`.
+// Keeps an event until the coordinator has listened for long enough. Returns UNAVAILABLE for a user's verb, which is
+// not kept. REQUIRES: `listening.on`.
 absl::Status KeepForLater(Listening& listening, const Event& event);
 
-// Returns what was kept, in the order in which it is to be taken in: nodes, then trainers, then all others. Listening
-// is off afterwards, and nothing is kept.
+// Returns the events that were kept, in the order in which they are to be handled: from nodes, then from trainers, then
+// all others. Listening is off afterwards, and nothing is kept.
 std::vector<Event> EndListening(Listening& listening);
 
 }  // namespace rekindle::core

@@ -12,7 +12,8 @@
 namespace rekindle::core {
 namespace {
 
-// Returns false where the text is not this job's file, or where the job is over in it.
+// Reads a job's file that a trainer once got from the coordinator. Returns false where the text is not this job's file,
+// or where it says that the job is over.
 bool Read(const Job& job, const std::string& text, v1::JobFile* file) {
   const std::string& uid = job.record.job().uid();
   if (text.empty()) return false;
@@ -40,7 +41,8 @@ void TakeNewerRecord(const Turn& turn, Job& job) {
     if (file.written_at() > newest.written_at()) newest = std::move(file);
   }
   if (newest.job_uid().empty()) return;
-  // A record from the store is never newer than what a member of such a generation was told, so it needs no comparison.
+  // A record that was brought back from the store is never newer than the file that a trainer of a later generation
+  // got, so the two need no comparison.
   const bool from_store = AwaitsOld(job) && job.record.recovered().flaw().empty();
   if (!from_store && !IsNewer(newest.record(), job.record)) return;
   v1::JobRecord record = FromJobFile(newest);

@@ -18,7 +18,7 @@
 namespace rekindle::core {
 namespace {
 
-// Fills in what the record of an earlier release leaves to what its status shows.
+// Fills in the decisions that the record of an earlier release shows only in its status.
 void ReadStatus(Job& job) {
   if (job.record.has_decided()) return;
   FillDecided(&job.record);
@@ -63,8 +63,8 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   if (const std::string flaw = FindFlawInRecord(job); !flaw.empty()) SetAside(turn, job, flaw);
   const auto& lines = job.record.job().status().cost().pools();
   const bool holds = std::any_of(lines.begin(), lines.end(), [](const v1::PoolCost& line) { return line.nodes() > 0; });
-  // An earlier release kept neither held nor lost nodes. In a record with lost nodes alone, the lines show those nodes,
-  // and they are charged as lost.
+  // The job's costs may be those of lost nodes alone. But a record that names neither held nor lost nodes was written
+  // by an earlier release, and then the nodes of its members are taken as held.
   if (holds && job.record.held_nodes().empty() && job.record.lost_nodes().empty()) HoldMembers(turn.state, job);
   CountAbsence(turn, job);
   for (const auto& unit : record.units()) {
@@ -88,12 +88,13 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   job.formed_step = job.record.membership().step();
   const int step = job.record.job().status().step(), saved = job.record.job().status().checkpoint_step();
   job.completed_step =
-      // All members had applied the steps that were saved, except perhaps for the last one.
+      // All members had applied the steps that the checkpoint contains, except perhaps for the last of these steps.
       step > 0 && step <= saved ? step - 1 : step;
   RaiseStep(turn, job, saved);
   const v1::JobState state = job.record.job().status().state();
   if ((state != v1::RUNNING && state != v1::FINISHING) || job.record.membership().members_size() == 0) {
-    // The generation of a job that waits has ended. Records say so themselves since release 0.2.
+    // The generation of a job that waits has ended. Since release 0.2 records say themselves that a generation has
+    // ended.
     job.record.set_ended_generation(job.record.membership().generation());
     return;
   }

@@ -8,13 +8,13 @@
 
 namespace rekindle::core {
 
-// Returns whether a job that is not over has that name.
+// Returns whether a job that is not over has this name.
 bool IsNameTaken(const State& state, const std::string& name);
 
-// Adds a job with that record, and nothing else that follows from it. REQUIRES: no job has its uid.
+// Adds a job with this record to the state, and changes nothing else. REQUIRES: no job has its uid.
 Job& AddJob(State& state, const v1::JobRecord& record);
 
-// Adds a job that lives, and of which there was no record (found.h).
+// Adds a job whose trainers live, and of which there was no record (found.h).
 Job& AddFound(Turn& turn, const v1::JobRecord& record);
 
 // Adds a job from its record after a start of the coordinator.

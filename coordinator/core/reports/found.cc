@@ -20,7 +20,7 @@
 namespace rekindle::core {
 namespace {
 
-// So many found jobs are shown. Trainers of further ones are left alone as well.
+// At most this many found jobs are shown. The trainers of further ones are left alone as well.
 constexpr size_t kMostFound = 1000;
 constexpr size_t kMaxName = 300;  // Bytes.
 constexpr size_t kMaxReport = 300 << 10;
@@ -29,7 +29,7 @@ constexpr size_t kMaxProblem = 300;
 
 bool IsName(const std::string& text) { return !text.empty() && text.size() <= kMaxName; }
 
-// Makes room for another job, by forgetting one that is shown but of which nothing runs any more.
+// Makes room for another found job, by forgetting one that is shown but of which nothing runs any more.
 void ForgetOneFound(Turn& turn) {
   auto& found = turn.state.found;
   const auto ended =
@@ -94,8 +94,8 @@ void Show(Turn& turn, FoundJob& job) {
   turn.effects.events.push_back(std::move(event));
 }
 
-// Takes what an agent wants of the job. Where two agents differ the first one counts, and trainers with another secret
-// are no trainers of the job.
+// Takes the job's name, secret and spec from what an agent was told to run of it. Where two agents differ the first one
+// counts, and trainers with another secret are no trainers of the job.
 void TakeWantedTrainer(Turn& turn, const v1::DesiredTrainer& wanted) {
   const auto found = turn.state.found.find(wanted.job_uid());
   if (found == turn.state.found.end() || !found->second.record.secret().empty()) return;
@@ -108,7 +108,8 @@ void TakeWantedTrainer(Turn& turn, const v1::DesiredTrainer& wanted) {
   Show(turn, found->second);
 }
 
-// Returns why that record does not prove whose job runs with that secret, or an empty string where it does.
+// Returns why the file in the store does not prove whose job it is that runs with that secret. Returns an empty string
+// where it does.
 std::string WhyNotProven(const State& state, const v1::JobFile& file, const std::string& secret) {
   const std::string foreign = WhyForeign(state, file);
   if (!foreign.empty() || file.over()) return foreign;
@@ -118,7 +119,8 @@ std::string WhyNotProven(const State& state, const v1::JobFile& file, const std:
   return "";
 }
 
-// Returns whether some trainer is in a generation. Trainers that are in none do not show which one is the job's newest.
+// Returns whether some trainer of the job is in a generation. Trainers that are in none do not show which generation is
+// the job's newest.
 bool SomeoneIsInAGeneration(const FoundJob& job, const std::string& secret) {
   return std::any_of(job.trainers.begin(), job.trainers.end(), [&](const auto& trainer) {
     const v1::TrainerReport& report = trainer.second;
@@ -127,8 +129,8 @@ bool SomeoneIsInAGeneration(const FoundJob& job, const std::string& secret) {
   });
 }
 
-// Hands the reports of the found trainers to the job. That does not make a trainer count as heard that has fallen
-// silent since.
+// Hands the reports of the found job's trainers to the job that was taken over. Each trainer counts as heard when its
+// report came, and not now, because it may have fallen silent since.
 void TakeTrainers(Turn& turn, const FoundJob& found, Job& job) {
   for (const auto& [id, report] : found.trainers) {
     if (report.job_secret() != job.record.secret() || !AcceptReport(turn, job, report)) continue;
@@ -136,7 +138,7 @@ void TakeTrainers(Turn& turn, const FoundJob& found, Job& job) {
   }
 }
 
-// Takes the job over with that record. The slots of a job that is over are free once nothing of it runs.
+// Takes a found job over with the given record. If the job is over, its slots are free once nothing of it runs.
 void TakeJobOver(Turn& turn, const v1::JobFile& file, const v1::JobRecord& record) {
   State& state = turn.state;
   const std::string& uid = file.job_uid();
@@ -145,7 +147,7 @@ void TakeJobOver(Turn& turn, const v1::JobFile& file, const v1::JobRecord& recor
   const std::string before = same_name == state.newest.end() ? "" : same_name->second;
   const FoundJob found = std::move(state.found.extract(uid).mapped());
   Adopt(turn, record);
-  // A job that has the name now keeps it.
+  // Where the found job is over, a job that has its name now keeps the name.
   if (file.over() && !before.empty()) state.newest[name] = before;
   Job& job = state.jobs.at(uid);
   turn.Save(job);
@@ -162,7 +164,8 @@ void TakeJobOver(Turn& turn, const v1::JobFile& file, const v1::JobRecord& recor
   TakeTrainers(turn, found, job);
 }
 
-// Takes the job over and returns an empty string, or returns why the stored record does not prove whose the job is.
+// Takes the found job over and returns an empty string, or returns why the record in its store does not prove whose it
+// is.
 std::string TryTakeOver(Turn& turn, const FoundJob& found, const v1::StoredJob& stored, const std::string& secret) {
   if (stored.job_file().empty()) return Bounded(stored.problem(), kMaxProblem);
   const std::string& uid = stored.job_uid();
@@ -188,14 +191,15 @@ void TakeReportOfFound(Turn& turn, const v1::TrainerReport& report) {
   const auto found = turn.state.found.find(report.job_uid());
   if (found == turn.state.found.end() || report.ByteSizeLong() > kMaxReport) return;
   FoundJob& job = found->second;
-  // The trainer's agent has yet to report it.
+  // A trainer's report on a found job does not count until the trainer's agent has reported the trainer, too.
   if (!Runs(job, report.trainer())) return;
   const auto known = job.trainers.find(report.trainer());
   if (known != job.trainers.end()) {
     const bool is_same = known->second.job_secret() == report.job_secret();
     if (is_same) job.heard[report.trainer()] = turn.now;
     if (is_same && report.sequence() <= known->second.sequence()) return;
-    // The report before has the job's secret, so that this one is false.
+    // The trainer's earlier report has the job's secret and the present report has another one, so the present one is
+    // false.
     if (!is_same && known->second.job_secret() == job.record.secret()) return;
   }
   job.trainers[report.trainer()] = report;
@@ -204,7 +208,7 @@ void TakeReportOfFound(Turn& turn, const v1::TrainerReport& report) {
 }
 
 void TakeReportOfFound(Turn& turn, NodeState& node, const v1::NodeReport& report) {
-  std::map<std::string, std::set<std::string>> runs;  // By uid.
+  std::map<std::string, std::set<std::string>> runs;  // Keyed by job uid.
   for (const v1::TrainerProcess& process : report.trainers()) {
     const bool is_unknown = process.running() && turn.state.jobs.count(process.job_uid()) == 0;
     if (!is_unknown || !IsName(process.trainer()) || NodeOf(process.trainer()) != report.node()) continue;

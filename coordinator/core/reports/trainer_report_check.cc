@@ -11,7 +11,7 @@
 namespace rekindle::core {
 namespace {
 
-// Returns what makes a report malformed, or an empty string.
+// Returns what makes a trainer's report malformed, or an empty string.
 std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   constexpr size_t kMaxName = 300, kMaxText = 64 << 10;
   if (report.trainer().empty() || report.trainer().size() > kMaxName || report.node().empty() ||

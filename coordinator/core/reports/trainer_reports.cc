@@ -31,7 +31,8 @@ namespace {
 
 constexpr int kMaxCurvePoints = 400;
 
-// Returns whether `what` was not told before. What is told again and again stays known.
+// Remembers that an event has told `what` of the job, and returns whether that is news. Only so many things are
+// remembered, but what is told again and again stays among them.
 bool Tell(Turn& turn, Job& job, const std::string& what) {
   const bool is_news = !job.told.contains(what);
   turn.effects.crowded_out += job.told.Set(what, {});
@@ -70,20 +71,20 @@ void TakeValidation(Job& job, const v1::TrainerReport& report) {
   const auto& curve = status->validation_curve();
   if (!curve.empty() && curve.Get(curve.size() - 1).step() >= point.step()) return;
   if (curve.size() >= kMaxCurvePoints) {
-    // Only every other point is kept.
+    // A curve that is full keeps only every other point.
     auto* thin = status->mutable_validation_curve();
     for (int i = 0; 2 * i + 1 < thin->size(); ++i) thin->SwapElements(i, 2 * i + 1);
     thin->DeleteSubrange(thin->size() / 2, thin->size() - thin->size() / 2);
   }
   *status->add_validation_curve() = point;
   status->set_validation_loss(point.value());
-  // The loss of other data is not one of bytes.
+  // Only a job that trains on bytes has a loss in bits per byte.
   if (data::IsGiven(status->resolved_spec().data(), data::KindOf(train::SampleForm::kBytes))) {
     status->set_validation_bits_per_byte(point.value() / std::log(2.0));
   }
 }
 
-// Counts the node hours against which interruptions are measured.
+// Adds up the node hours to which the number of interruptions is compared.
 void CountNodeHours(Job& job, double now) {
   constexpr double kHour = 3600;
   const double since = std::max(job.completed_at, job.formed_at);
@@ -149,7 +150,8 @@ void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, cons
   }
 }
 
-// Takes the checkpoint interval from rank 0, which decides when checkpoints are taken, and why.
+// Takes the checkpoint interval, and the reason for it, from the report of rank 0, which decides when checkpoints are
+// taken.
 void TakeInterval(Turn& turn, Job& job, const v1::TrainerReport& report) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   const std::string reason = Bounded(report.checkpoint_interval_reason());
@@ -158,7 +160,7 @@ void TakeInterval(Turn& turn, Job& job, const v1::TrainerReport& report) {
   status->set_checkpoint_interval_seconds(report.checkpoint_interval_seconds());
   status->set_checkpoint_interval_reason(reason);
   turn.Emit(&job, "checkpoint_interval", reason, report.node());
-  // The job is saved so that a restarted coordinator does not tell it again.
+  // The job is saved so that a restarted coordinator does not emit the same event again.
   turn.Save(job);
 }
 
@@ -171,7 +173,8 @@ bool HasEnded(v1::TrainerPhase phase) {
   return phase == v1::TRAINER_INTERRUPTED || phase == v1::TRAINER_QUIESCED || phase == v1::TRAINER_FINISHED;
 }
 
-// Fails the job if a member is not what it was, because what it has added to the sums cannot be taken out again.
+// Fails the job if a member's data or arithmetic has changed, because what it has added to the sums cannot be taken out
+// again.
 void CheckMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const std::string difference = DescribeDifference(job, report);
   if (difference.empty()) return;
@@ -192,7 +195,7 @@ void CheckCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, bool 
 }
 
 // Returns the trainer that the report is from. Null means that the report is refused, or that there is no room to
-// remember its trainer.
+// remember the trainer.
 Trainer* Admit(Turn& turn, Job& job, const v1::TrainerReport& report) {
   TakeOldSecret(turn, job, report.job_secret());
   const bool knows_secret = report.job_secret() == job.record.secret();
@@ -204,8 +207,9 @@ Trainer* Admit(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const auto known = job.trainers.find(report.trainer());
   const bool is_known = known != job.trainers.end() && known->second.reported;
   if (!refusal.empty()) {
-    // A trainer that does not know the job's secret cannot get a true trainer refused.
-    // A trainer that was started with another secret, before the true one was known again, has never been a true one.
+    // A sender that does not know the job's secret cannot get a true trainer refused by using that trainer's name. A
+    // known trainer is refused only if it has always reported this same wrong secret, so that it has never been a true
+    // one.
     const bool never_knew = is_known && !knows_secret && known->second.report.job_secret() == report.job_secret();
     if (!is_known || never_knew) Refuse(turn, job, report, refusal);
     return nullptr;
@@ -247,7 +251,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   Trainer& trainer = *remembered;
   trainer.heard = turn.now;
   if (is_known && report.sequence() <= trainer.report.sequence()) return true;
-  // A refused trainer that goes on is looked at anew.
+  // A trainer that was refused and goes on is checked anew.
   if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());
   const v1::TrainerReport before = std::exchange(trainer.report, report);
   trainer.reported = true;

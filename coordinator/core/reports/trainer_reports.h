@@ -1,5 +1,5 @@
-// Takes a trainer's report: decides who may speak, what the report says about the run, and what that means for the
-// status.
+// Handles a trainer's report: decides whether its sender may speak, what it says about the run, and what that means for
+// the job's status.
 #ifndef REKINDLE_COORDINATOR_CORE_REPORTS_TRAINER_REPORTS_H_
 #define REKINDLE_COORDINATOR_CORE_REPORTS_TRAINER_REPORTS_H_
 
@@ -9,8 +9,8 @@
 
 namespace rekindle::core {
 
-// Records the report of a known job. Returns false where it was refused, stale or malformed. Then nothing has changed
-// but the refusal.
+// Records a trainer's report of a known job. Returns false where the report was refused, or there is no room to
+// remember its trainer. Then nothing has changed but what is noted of the refusal.
 bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report);
 
 }  // namespace rekindle::core

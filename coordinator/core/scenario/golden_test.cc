@@ -1,5 +1,5 @@
-// Plays every testdata/*.txt and compares what was decided with what is written there. Whatever was decided, no status
-// may say what is not true.
+// Plays every scenario of testdata/*.txt and compares what the cluster decides with what is written there. After each
+// command, no job's status may say what is not true.
 #include "common/testing/golden_testing.h"
 #include "coordinator/core/scenario/scenario.h"
 

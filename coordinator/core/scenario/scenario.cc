@@ -14,12 +14,12 @@ namespace rekindle::core {
 namespace {
 
 constexpr char kSecret[] = "secret";
-// An agent that awaits its node's name calls again after so many seconds.
+// An agent whose claim to its node's name is not decided yet calls again after this many seconds.
 constexpr double kCallSeconds = 0.1;
 
 void SetTraining(const ScenarioOptions& options, v1::JobSpec::Training* training) {
   training->set_global_batch(ToInt(Get(options, "micro_batches", "6")));
-  // "auto" is 0 here.
+  // ToInt reads the value "auto" as 0.
   training->set_micro_batch(ToInt(Get(options, "micro_batch", "1")));
   training->set_steps(ToInt(Get(options, "steps", "100")));
   training->set_reduce(Get(options, "reduce", "exact"));
@@ -123,7 +123,7 @@ void Scenario::Node(const Command& command) {
     if (trainer != trainers_.end()) trainers_.erase(trainer);
   }
   ChangeNode(what, command.options, report);
-  // What ran there before does not belong to the new node.
+  // The trainers that ran on the node's earlier machine do not run on the new one.
   const bool is_new = IsNewMachine(what);
   std::vector<const v1::TrainerReport*> running;
   for (const auto& [other, trainer] : trainers_) {
@@ -132,7 +132,7 @@ void Scenario::Node(const Command& command) {
   ListRunning(running, report);
   AnswerDirective(name, report);
   coordinator_.Feed(NodeReported{report, command.options.count("alone") > 0});
-  // The machine before it is gone, so that the new one speaks until it has its name.
+  // The node's earlier machine is gone, so the new one reports until it has the node's name.
   while (is_new && !coordinator_.cluster().RivalOf(name, report.agent_incarnation()).empty()) {
     coordinator_.Tick(kCallSeconds);
     coordinator_.Feed(NodeReported{report, true});

@@ -1,5 +1,6 @@
-// Plays a scenario written as text against a Cluster and writes down what it decided. So the files under testdata/ can
-// be read as the documentation of the protocol, whose language testdata/README.md describes. This is for tests only.
+// Plays a scenario written as text against a Cluster and writes down what the cluster decided. So the files under
+// testdata/, whose language testdata/README.md describes, can be read as the documentation of the protocol. This is for
+// tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SCENARIO_SCENARIO_H_
 #define REKINDLE_COORDINATOR_CORE_SCENARIO_SCENARIO_H_
 
@@ -14,30 +15,30 @@ namespace rekindle::core {
 
 class Scenario {
  public:
-  // Runs one command line, and returns what came of it, one line each. A wrong command gives a line "error: ...".
+  // Runs one command line, and returns the lines of the cluster's answer. A wrong command gives a line "error: ...".
   std::vector<std::string> Run(const std::string& line);
 
-  // Returns what the statuses of jobs say now that is not true, one line each.
+  // Returns, one line each, the statements in the jobs' statuses that are not true now.
   std::vector<std::string> Untruths() const;
 
  private:
   struct Command {
-    // These words are no options. The first one names the command.
+    // `words` are the words that are no options. The first one names the command.
     std::vector<std::string> words;
     ScenarioOptions options;
 
-    // Returns an empty string where there are fewer words.
+    // Returns the command's word at `index`, or an empty string where there are fewer words.
     std::string Word(size_t index) const { return index < words.size() ? words[index] : ""; }
   };
   using Handler = void (*)(Scenario& scenario, const Command& command);
 
-  // Maps names to commands. All other names are commands to trainers.
+  // Maps the names of commands to their handlers. A line that begins with any other name is a command to trainers.
   static const std::map<std::string, Handler>& Handlers();
   static Command Parse(const std::string& line);
 
   void Submit(const Command& command);
   void Node(const Command& command);
-  // Adds what the coordinator has asked the node's agent to the report.
+  // Adds to the report what the coordinator has asked the node's agent for.
   void AnswerDirective(const std::string& node, v1::NodeReport& report) const;
   void Trainers(const Command& command);
   void Trainer(const std::string& name, const Command& command);
@@ -62,14 +63,14 @@ class Scenario {
   std::vector<std::string> Names(const std::string& word) const;
 
   ScenarioCoordinator coordinator_;
-  // Commands without a job's name mean this job.
+  // `uid_` is the job that commands without a job's name mean.
   std::string uid_;
-  // `trainers_` maps "n1/0" to what that trainer last reported, without its sequence number.
+  // `trainers_` maps a slot such as "n1/0" to the last report of its trainer, without its sequence number.
   std::map<std::string, v1::TrainerReport> trainers_;
   std::map<std::string, v1::NodeReport> nodes_;
-  // `shown_` maps a trainer or a node to its directive as that was last written down.
+  // `shown_` maps a trainer or a node to its directive as it was written down last.
   std::map<std::string, std::string> shown_;
-  // `wanted_` is, by uid, what agents were told to run.
+  // `wanted_` maps the uid of a job to what agents were told to run of it.
   std::map<std::string, v1::DesiredTrainer> wanted_;
 };
 

@@ -1,4 +1,4 @@
-// Maps the commands of a scenario to what they do.
+// Maps the commands of a scenario to the functions that run them.
 #include "coordinator/core/scenario/scenario.h"
 
 namespace rekindle::core {

@@ -12,7 +12,7 @@
 
 namespace rekindle::core {
 
-// This is thread-compatible.
+// ScenarioCoordinator is thread-compatible.
 class ScenarioCoordinator {
  public:
   ScenarioCoordinator();
@@ -22,46 +22,48 @@ class ScenarioCoordinator {
   double unix_now() const { return now_ + wall_offset_; }
   const std::map<std::string, v1::PoolRecord>& saved_pools() const { return saved_pools_; }
 
-  // Adds a line to what came of the command.
+  // Adds a line to the answer to the present command.
   void Say(const std::string& line) { said_.push_back(line); }
-  // Returns what was said since the last call.
+  // Returns the lines that Say has added since the last call.
   std::vector<std::string> TakeSaid();
 
-  // Lets the cluster decide with the event, or keeps the event while the coordinator stalls.
+  // Hands the event to the cluster, which decides, or keeps the event while the coordinator stalls.
   void Feed(const Event& event);
   void Stall() { stalls_ = true; }
-  // Decides in one turn with all that has arrived since `Stall`.
+  // Lets the cluster decide in one turn with all events that have arrived since `Stall`.
   void CatchUp();
   // Lets `seconds` pass.
   void Tick(double seconds);
-  // Sets the machine's clock, or lets it sleep. The coordinator's `now` does not see that.
+  // Sets the machine's clock, or lets the machine sleep. The coordinator's `now` does not see that.
   void MoveClock(double step, double slept);
   void SetPrices(const PriceBook& prices);
   void SetCarbon(const CarbonBook& carbon);
-  // Notes that members of the job have got an answer beside their reports.
+  // Notes that the server has just told members of the job that their generation stands, in an answer that the cluster
+  // does not see.
   void NoteAnswer(const std::string& job_uid) { answered_[job_uid] = now_; }
 
-  // Copies what is saved of jobs and nodes.
+  // Copies the saved records of jobs and nodes, as a backup does.
   void Backup();
-  // Takes the copy back. The cluster that is started next listens first.
+  // Brings the saved records back from the copy that Backup made. The cluster that is started next listens first.
   void TakeCopyBack();
-  // Forgets the copy, but for what the jobs' stores keep of it. The cluster that is started next listens first.
+  // Loses the saved records, and revives the jobs of the copy from what their stores keep of them. The cluster that is
+  // started next listens first.
   void Recover(const ScenarioOptions& options);
-  // Damages that part of the job's saved record, as a disk may: `ranks`, `money` or `batch`.
+  // Damages a part of the job's saved record, as a disk may: `ranks`, `money` or `batch`.
   void Spoil(const std::string& job_uid, const std::string& part);
-  // Starts another cluster from what is saved.
+  // Starts another cluster from the saved records.
   void Restart(const ScenarioOptions& options);
 
   // Saves the job's file to its store.
   void SaveToStore(const std::string& job_uid, const ScenarioOptions& options);
-  // Returns what the job's store keeps of it.
+  // Returns what the job's store keeps of the job.
   v1::StoredJob StoredOf(const std::string& job_uid) const;
 
  private:
-  // Lets the cluster take all of these events in one turn.
+  // Lets the cluster take all of `events` in one turn.
   void Decide(const std::vector<Event>& events);
   void Save(const Effects& effects);
-  // Returns what precedes a line about that job: its name where there are several jobs, else nothing.
+  // Returns what precedes a line about the job: its name where there are several jobs, else nothing.
   std::string Prefix(const std::string& job) const;
   void BeginEpoch();
 
@@ -72,19 +74,19 @@ class ScenarioCoordinator {
   double wall_offset_ = 0;
   PriceBook prices_;
   CarbonBook carbon_;
-  // `answered_` is when members of a job last got an answer beside their reports, by the job's uid.
+  // `answered_` maps a job's uid to the last time of such an answer to its members (NoteAnswer).
   std::map<std::string, double> answered_;
   std::map<std::string, v1::JobRecord> saved_jobs_;
   std::map<std::string, v1::NodeRecord> saved_nodes_;
   std::map<std::string, v1::PoolRecord> saved_pools_;
-  // `stores_` is, by uid, what each job's store keeps of it.
+  // `stores_` maps a job's uid to what its store keeps of the job.
   std::map<std::string, v1::StoredJob> stores_;
   std::map<std::string, v1::JobRecord> copied_jobs_;
   std::map<std::string, v1::NodeRecord> copied_nodes_;
   int epoch_ = 1;
   double listens_until_ = 0;
   bool stalls_ = false;
-  // `kept_` are events that have arrived while the coordinator stalls.
+  // `kept_` holds the events that have arrived while the coordinator stalls.
   std::vector<Event> kept_;
   std::vector<std::string> said_;
 };

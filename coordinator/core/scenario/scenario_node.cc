@@ -18,7 +18,7 @@ void SetIdentity(const std::string& key, const ScenarioOptions& options, v1::Nod
   if (report.incarnation().empty()) report.set_incarnation("i" + machine);
   if (report.agent_incarnation().empty()) report.set_agent_incarnation("a" + machine);
   if (report.has_machine()) return;
-  // Nodes may share a machine.
+  // The option `on` lets several nodes share a machine.
   report.mutable_machine()->set_hardware(Get(options, "on", key));
   report.mutable_machine()->set_processes(Get(options, "on", key));
   report.mutable_machine()->set_boot("b");

@@ -1,4 +1,4 @@
-// Plays the agent of a scenario's node, which is what it last reported. This is for tests only.
+// Plays the agent of a scenario's node. The agent is represented by its last report. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SCENARIO_SCENARIO_NODE_H_
 #define REKINDLE_COORDINATOR_CORE_SCENARIO_SCENARIO_NODE_H_
 
@@ -11,24 +11,25 @@
 
 namespace rekindle::core {
 
-// Returns by what a scenario tells machines apart that report under the same node's name.
+// Returns the key by which a scenario tells machines apart that report under the same node's name.
 std::string MachineKey(const std::string& node, const ScenarioOptions& options);
 
-// Sets what a command says of the node (testdata/README.md), and what every report has. `key` is that of `MachineKey`.
+// Sets in the node's report what a command says of the node (testdata/README.md), and what every report has. `key` is
+// what `MachineKey` returns.
 void SetNodeFields(const std::string& node, const std::string& key, const ScenarioOptions& options,
                    v1::NodeReport& report);
 
 // Lets the node report that a trainer's process has exited.
 void AddExit(const v1::TrainerReport& trainer, int exit_code, const ScenarioOptions& options, v1::NodeReport& report);
 
-// Returns whether the word says that a new machine comes back under the node's name.
+// Returns whether the word of a command says that a new machine comes back under the node's name.
 bool IsNewMachine(const std::string& what);
 
-// Lets what the word says happen to the node: "replaced", "wiped", "restarted", "draining", "withdrawn" or "hint". Any
-// other word changes nothing.
+// Lets happen to the node what the word of a command says: "replaced", "wiped", "restarted", "draining", "withdrawn" or
+// "hint". Any other word changes nothing.
 void ChangeNode(const std::string& what, const ScenarioOptions& options, v1::NodeReport& report);
 
-// Lets the node report that these trainers run on it, and no others.
+// Lets the node report that `trainers` run on it, and no others.
 void ListRunning(const std::vector<const v1::TrainerReport*>& trainers, v1::NodeReport& report);
 
 }  // namespace rekindle::core

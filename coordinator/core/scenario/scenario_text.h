@@ -1,4 +1,4 @@
-// Reads scenarios, and writes down memberships, directives and money. This is for tests only.
+// Reads the commands of scenarios, and describes memberships, directives and money as text. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SCENARIO_SCENARIO_TEXT_H_
 #define REKINDLE_COORDINATOR_CORE_SCENARIO_SCENARIO_TEXT_H_
 
@@ -23,7 +23,7 @@ std::string DescribeNeverRegistered(const v1::PoolRecord& pool);
 PoolReported ToPoolReport(const std::string& pool, const ScenarioOptions& options);
 std::string DescribeOrder(const PoolOrder& order);
 
-// Sets what a job has to reach, and what is known of its speed and start.
+// Sets in the spec a job's goals, and what is known of the job's speed and start.
 void SetGoals(const ScenarioOptions& options, v1::JobSpec* spec);
 
 std::string Get(const ScenarioOptions& options, const std::string& key, const std::string& other);

@@ -25,7 +25,7 @@ v1::Accusation::Kind ToKind(const std::string& word) {
                                  : v1::Accusation::CLOSED;
 }
 
-// Lets the trainer report the blocks of those shards that it holds as a member, merged and in order.
+// Lets the trainer report the blocks of the shards that it holds as a member, merged and in order.
 void HoldShards(const v1::Membership& membership, v1::TrainerReport& report) {
   constexpr int kBlocks = 12;
   report.clear_held_blocks();
@@ -43,14 +43,15 @@ void HoldShards(const v1::Membership& membership, v1::TrainerReport& report) {
   }
 }
 
-// What a field of a command sets. Each function returns an error, or nothing.
+// A Field is an option of a command that sets a part of the trainer's report. The functions that take a Field return an
+// error, or an empty string.
 struct Field {
   const std::string& value;
   const ScenarioOptions& options;
   v1::TrainerReport& report;
 };
 
-// These set one field of the report to the command's value.
+// Each of these functions sets one field of the report to the option's value.
 template <auto kSet>
 std::string SetNumber(const Field& to) {
   (to.report.*kSet)(ToInt(to.value));
@@ -95,7 +96,8 @@ std::string SetLever(const Field& to) {
   return "";
 }
 
-// The value "3-7" says what the ranks have cut anew.
+// The value "3-7", for example, names the first and last micro-batch of the range that the ranks have cut for the
+// trainer.
 std::string SetAssigned(const Field& to) {
   const std::vector<std::string> ends = absl::StrSplit(to.value, '-');
   to.report.clear_assigned();
@@ -103,15 +105,15 @@ std::string SetAssigned(const Field& to) {
   return "";
 }
 
-// The value says at what the trainer is slow, and "no" says that it is not any more.
+// The option's value says at what the trainer is slow, and "no" says that it is not slow any more.
 std::string SetStraggler(const Field& to) {
   to.report.set_straggler_cause(to.value == "no" ? "" : to.value);
   to.report.set_straggler(absl::StrCat(ShortName(to.report.trainer()), " is slow at ", to.value));
   return "";
 }
 
-// The value "none" says that the trainer finds no checkpoint any more. The field "durable" says that the checkpoint is
-// in the store, and not in memory alone.
+// The option's value "none" says that the trainer finds no checkpoint any more. The option "durable" says that the
+// checkpoint is in the store, and not in memory alone.
 std::string SetRestorable(const Field& to) {
   to.report.clear_restorable();
   if (to.value != "none") SetCheckpoint(to.value, to.report.mutable_restorable());
@@ -149,7 +151,8 @@ std::string SetAccusations(const Field& to) {
   return "";
 }
 
-// The value is "no", or what another coordinator, or nobody, would have told the trainer.
+// The option's value "no" says that the trainer does not report its membership. With "other" it reports one that
+// another coordinator would have told it, and with any other value one that nobody would have told it.
 std::string SetTold(const Field& to) {
   v1::Membership& told = *to.report.mutable_membership();
   told.set_reason(to.value);

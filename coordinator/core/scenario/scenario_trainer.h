@@ -1,4 +1,4 @@
-// Plays a trainer of a scenario, which is what it last reported. This is for tests only.
+// Plays a trainer of a scenario. The trainer is represented by its last report. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SCENARIO_SCENARIO_TRAINER_H_
 #define REKINDLE_COORDINATOR_CORE_SCENARIO_SCENARIO_TRAINER_H_
 
@@ -11,10 +11,11 @@
 
 namespace rekindle::core {
 
-// Returns a new process, which is READY. `name` is its node and slot, such as "n1/0".
+// Returns the report of a new trainer process, which is READY. `name` is its node and slot, such as "n1/0".
 v1::TrainerReport NewTrainer(const std::string& name, int incarnation, const std::string& job_uid,
                              const std::string& secret);
-// Sets what a command says of the trainer (testdata/README.md). Returns a line "error: ..." for each unknown option.
+// Sets in the trainer's report what a command says of the trainer (testdata/README.md). Returns a line "error: ..." for
+// each unknown option.
 std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerReport& report);
 // Lets the trainer do what it was told, at once and without trouble.
 void FollowDirective(const v1::TrainerDirective& directive, v1::TrainerReport& report);

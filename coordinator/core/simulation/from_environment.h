@@ -1,5 +1,5 @@
-// Reads what a simulation is told by its environment: which seed to play, from which one on, and how many. This is for
-// tests only.
+// Reads the number in an environment variable that controls a simulation: which seed to play, from which seed on, or
+// how many. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_FROM_ENVIRONMENT_H_
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_FROM_ENVIRONMENT_H_
 

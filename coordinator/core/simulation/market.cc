@@ -9,9 +9,9 @@ namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kBeat = 0.5;
-// For so many seconds there are jobs, faults and markets that come and go.
+// For this many seconds, jobs, faults and markets come and go.
 constexpr double kDisturbed = 300;
-// After that nothing of the kind happens for so many seconds.
+// After the disturbed time, nothing comes or goes for this many seconds.
 constexpr double kQuiet = 900;
 constexpr size_t kJournal = 400;
 
@@ -33,7 +33,7 @@ Market::Market(uint64_t seed) : chance_(seed) {
     prices.max = pool.max;
     Note(absl::StrCat("pool ", name, " may have ", pool.max, ", its market has ", pool.market));
   }
-  // These are nodes that come by themselves, and belong to no pool.
+  // Some nodes belong to no pool, and come without an order.
   for (int n = chance_.Pick(3); n > 0; --n) machines_[absl::StrCat("n", n)] = {};
 }
 
@@ -70,7 +70,7 @@ void Market::Feed(const Event& event) {
   }
   for (const PoolOrder& order : effects.orders) {
     Pool& pool = pools_[order.pool];
-    // A provider answers each order, also after it refused one.
+    // A provider answers each order that grows, even if it refused one before.
     if (order.nodes > pool.ordered) pool.refuses = false;
     pool.ordered = order.nodes;
     pool.doubted = order.look_for;
@@ -82,7 +82,7 @@ void Market::Feed(const Event& event) {
 void Market::Start() {
   cluster_ = std::make_unique<Cluster>();
   Restored restored;
-  // The offset is not 0, which would say that the clock is not known.
+  // The offset of the wall clock is not 0, because 0 would say that the clock is not known.
   restored.wall_offset = 0.001;
   restored.prices = prices_;
   for (const auto& [uid, record] : records_) restored.jobs.push_back(record);
@@ -144,13 +144,13 @@ void Market::Disturb() {
   }
 }
 
-// Counts anew who starves, because the coordinator has to find out who is there. A job that was to give something up
-// may have lost it.
+// Begins anew to measure for how long jobs starve, after an event that delays them: a new coordinator first has to find
+// out which nodes and trainers are there, and a job that was to give nodes up may have lost them.
 void Market::CountAnew() {
   for (auto& [uid, wish] : wishes_) wish.starved = false;
 }
 
-// Gives each pool as many machines as are ordered, as far as its market has them, and says so when it has not.
+// Gives each pool as many machines as are ordered, as far as its market has them, and reports where it has fewer.
 void Market::Provide() {
   for (auto& [name, pool] : pools_) {
     std::vector<std::string> there;
@@ -168,7 +168,7 @@ void Market::Provide() {
       machines_[there.back()] = {.pool = name, .ready_at = now_ + chance_.Uniform(1, 10), .jobs = {}, .report = {}};
     }
     const bool refuses = pool.ordered > pool.market;
-    // A provider is asked more often for machines that are doubted.
+    // Once one of the machines that the coordinator asks about has ended, the provider reports more often.
     const bool has_ended = std::any_of(pool.doubted.begin(), pool.doubted.end(),
                                        [&](const std::string& machine) { return machines_.count(machine) == 0; });
     const bool refused_before = std::exchange(pool.refuses, refuses);

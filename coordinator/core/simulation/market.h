@@ -1,5 +1,5 @@
-// Plays many jobs in virtual time on pools that take orders, whose markets may have less than is ordered. The
-// coordinator is the real core. Providers, agents and trainers are models that do as they are told, each in its own
+// Plays many jobs in virtual time on pools that take orders, whose markets may have fewer machines than are ordered.
+// The coordinator is the real core. Providers, agents and trainers are models that do as they are told, each in its own
 // time. Everything that happens is a function of the seed. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_MARKET_H_
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_MARKET_H_
@@ -20,7 +20,7 @@ class Market {
  public:
   explicit Market(uint64_t seed);
 
-  // Plays the whole schedule. Returns what went wrong, or an empty string.
+  // Plays the whole schedule of the world. Returns what went wrong, or an empty string.
   std::string Play();
   // Returns the last things that happened, oldest first.
   const std::deque<std::string>& journal() const { return journal_; }
@@ -31,7 +31,7 @@ class Market {
     std::string pool;
     // The machine boots until `ready_at`.
     double ready_at = 0;
-    // `jobs` maps its slots to the jobs that they have to serve.
+    // `jobs` maps the machine's slots to the jobs that they have to serve.
     std::map<int, std::string> jobs;
     v1::NodeReport report;
   };
@@ -62,7 +62,7 @@ class Market {
     std::deque<double> stops;
   };
 
-  // These functions, of the coordinator, users and providers, are in market.cc.
+  // These functions play the coordinator, users and providers. They are in market.cc.
   void Start();
   void Feed(const Event& event);
   void Note(const std::string& line);
@@ -71,7 +71,7 @@ class Market {
   void Provide();
   void Tick();
 
-  // These functions, of agents and trainers, are in market_work.cc.
+  // These functions play agents and trainers. They are in market_work.cc.
   void Agents();
   void Obey(const std::string& node, Machine& machine);
   void Trainers();
@@ -79,7 +79,7 @@ class Market {
   void End(const std::string& trainer, int code);
   void Report(Process& process);
 
-  // These functions are in market_checks.cc.
+  // These functions check what the coordinator decides. They are in market_checks.cc.
   void CheckEvent(const v1::Event& event);
   void Check();
   bool CouldRun(const std::string& uid) const;
@@ -92,9 +92,9 @@ class Market {
   Chance chance_;
   double now_ = 100;
   double wake_at_ = 0;
-  // `changed_at_` is the last time that something happened beside what the coordinator decides.
+  // `changed_at_` is the last time at which something happened that the coordinator did not decide.
   double changed_at_ = 0;
-  // `retried_at_` is when a pool was last to be tried again.
+  // `retried_at_` is the last time at which an avoided pool could be tried again.
   double retried_at_ = 0;
   std::unique_ptr<Cluster> cluster_;
   PriceBook prices_;
@@ -103,9 +103,9 @@ class Market {
   std::map<std::string, v1::PoolRecord> pool_records_;
   std::map<std::string, Pool> pools_;
   std::map<std::string, Machine> machines_;
-  std::map<std::string, Process> processes_;  // By trainer.
-  std::map<std::string, Wish> wishes_;        // By uid.
-  std::map<std::string, int> starts_;         // By slot.
+  std::map<std::string, Process> processes_;  // Keyed by trainer.
+  std::map<std::string, Wish> wishes_;        // Keyed by uid.
+  std::map<std::string, int> starts_;         // Keyed by slot.
   std::deque<std::string> journal_;
   std::string violation_;
   int preemptions_ = 0;

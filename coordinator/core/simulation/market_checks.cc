@@ -7,10 +7,10 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// A job may starve for so many seconds. It takes time to find out that a machine is lost, to give up on what it might
-// have saved, to end trainers and to start others.
+// A job may starve for this many seconds. It takes time to find out that a machine is lost, to give up what the machine
+// might have saved, to end trainers and to start others.
 constexpr double kPatience = 45;
-// After so many seconds nothing follows any more from the last thing that happened.
+// An event in the world, such as a fault, has no more consequences after this many seconds.
 constexpr double kSettled = 300;
 constexpr double kSoon = 60;
 constexpr size_t kOften = 5;
@@ -41,14 +41,15 @@ bool Market::Wants(const std::string& uid) const {
   return record != nullptr && !IsOver(*record) && !record->want_paused();
 }
 
-// Checks that no job is stopped for others again and again, or without any cause, because then it is stopped for
+// Checks that no job is stopped for others again and again, or without any cause. Such a job would be stopped for
 // nothing.
 void Market::CheckEvent(const v1::Event& event) {
   if (event.kind() == "succeeded") changed_at_ = now_;
   if (event.kind() == "pool_retried") retried_at_ = now_;
   if (event.kind() != "preempted" || event.text().find(" of priority ") == std::string::npos) return;
   ++preemptions_;
-  // A job that hopes for machines of a pool that may be tried again leaves what it has to others, as in a new world.
+  // A job that hopes for machines of a pool that may be tried again leaves what it has to other jobs. So a retried pool
+  // is a cause for a stop, too.
   const bool has_cause = now_ <= changed_at_ + kSettled || now_ <= retried_at_ + kPatience;
   if (!has_cause) Violate(absl::StrCat(event.job(), " is stopped without a cause"));
   std::deque<double>& stops = wishes_[event.job()].stops;
@@ -64,8 +65,8 @@ int Market::SlotsOf(const std::string& uid) const {
   }));
 }
 
-// Returns whether a job waits behind another. What is free is kept for the first that waits, also while it is too
-// little for it.
+// Returns whether a job waits behind another. Free nodes are kept for the first job that waits, even while they are too
+// few for it.
 bool Market::WaitsBehind(const std::string& uid) const {
   const auto submitted = [&](const std::string& job) { return cluster_->FindJob(job)->job().status().submitted_at(); };
   return std::any_of(wishes_.begin(), wishes_.end(), [&](const auto& other) {
@@ -76,8 +77,8 @@ bool Market::WaitsBehind(const std::string& uid) const {
   });
 }
 
-// Returns whether a job could run on what it has, on what nobody has and on what those below work on. A gang is in one
-// pool that takes orders, or on nodes that come by themselves.
+// Returns whether a job could run on the nodes that it has, on free ones and on those of jobs of lower priority. A gang
+// is in one pool that takes orders, or on nodes that belong to no pool.
 bool Market::CouldRun(const std::string& uid) const {
   const Wish& wish = wishes_.at(uid);
   const bool gang = wish.min == wish.max && wish.min > 1;

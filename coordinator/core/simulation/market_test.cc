@@ -1,6 +1,6 @@
 // Plays hundreds of random worlds of many jobs, pools that take orders and short markets against the real core.
-// REKINDLE_SIM_SEED=N plays only that one and prints its journal.
-// REKINDLE_SIM_COUNT=N plays so many, from that seed on when both are set.
+// REKINDLE_SIM_SEED=N plays only the world of seed N and prints its journal.
+// REKINDLE_SIM_COUNT=N plays N worlds, from the seed of REKINDLE_SIM_SEED on when both are set.
 #include "coordinator/core/simulation/market.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(Market, NobodyBelowRunsWhileAMinimumAboveWaits) {
   EXPECT_GT(preemptions, many >= kWorlds ? 0 : -1);
 }
 
-// The same seed plays the same schedule, so that a failure can be looked into.
+// The same seed plays the same schedule, so that a failure can be played again.
 TEST(Market, IsAFunctionOfTheSeed) {
   Market a(7), b(7);
   EXPECT_EQ(a.Play(), b.Play());

@@ -37,7 +37,7 @@ void Market::End(const std::string& trainer, int code) {
 
 void Market::Agents() {
   for (auto it = processes_.begin(); it != processes_.end();) {
-    // Processes end with their machine.
+    // A process ends with its machine.
     it = machines_.count(it->second.report.node()) ? std::next(it) : processes_.erase(it);
   }
   std::vector<std::string> names;
@@ -104,7 +104,7 @@ void Market::Trainers() {
     Report(process);
     const std::string& uid = process.report.job_uid();
     v1::TrainerDirective directive = cluster_->DirectiveForTrainer(uid, id);
-    // A newer membership is entered, also by a trainer that has to stop at its first boundary.
+    // A trainer enters a newer membership even if it has to stop at the membership's first boundary.
     const bool newer = directive.membership().generation() > process.report.generation();
     if (newer && directive.action() == v1::TrainerDirective::YIELD) directive.set_action(v1::TrainerDirective::RUN);
     if (directive.action() == v1::TrainerDirective::EXIT) {
@@ -120,8 +120,8 @@ void Market::Trainers() {
   for (const auto& [uid, ids] : members) Work(uid, ids);
 }
 
-// Makes a step of all members together, who stop at a boundary as they are told. Without one of them the others are
-// interrupted.
+// Lets all members make a step together, and stop at a boundary as they are told. If one of them is missing, the others
+// are interrupted.
 void Market::Work(const std::string& uid, const std::vector<std::string>& members) {
   int generation = 0, entered = 0;
   v1::TrainerDirective directive;
@@ -133,7 +133,7 @@ void Market::Work(const std::string& uid, const std::vector<std::string>& member
   }
   const v1::Membership& membership = directive.membership();
   if (membership.generation() != generation) {
-    // The members learn only from the others of their generation that it has ended.
+    // Members learn only from the other members of their generation that it has ended.
     const bool broken = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
       const v1::TrainerReport& report = other.second.report;
       return report.job_uid() == uid && report.generation() == generation && report.phase() == v1::TRAINER_INTERRUPTED;
@@ -171,7 +171,7 @@ void Market::Work(const std::string& uid, const std::vector<std::string>& member
       if (process.report.step() < wish.steps) continue;
       process.report.set_phase(v1::TRAINER_FINISHED);
       process.report.set_state_digest("d");
-      // The job's result is kept at once.
+      // The result of a job that has finished is saved at once.
       wish.saved = absl::StrCat(generation, "-", process.report.step(), "-x");
       (void)SetFields({{"committed", wish.saved}}, process.report);
     }

@@ -13,7 +13,8 @@ namespace rekindle::core::simulation {
 class Chance {
  public:
   explicit Chance(uint64_t seed) : engine_(seed) {}
-  // The formula is spelled out because the distributions of the standard library differ between implementations.
+  // The formula of a uniform distribution is written out, because the distributions of the standard library differ from
+  // one implementation to another.
   double Uniform(double low, double high) {
     return low + (high - low) * static_cast<double>(engine_() >> 11) * 0x1p-53;
   }

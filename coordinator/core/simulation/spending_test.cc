@@ -1,7 +1,7 @@
 // Plays random worlds of one job with a budget, on machines that are cut off.
-// REKINDLE_SIM_SEED=N plays only that one and prints its journal.
-// REKINDLE_SIM_FIRST_SEED=N plays those from N on instead of from 1.
-// REKINDLE_SIM_COUNT=N plays so many.
+// REKINDLE_SIM_SEED=N plays only the world of seed N and prints its journal.
+// REKINDLE_SIM_FIRST_SEED=N plays the worlds from seed N on instead of from 1.
+// REKINDLE_SIM_COUNT=N plays N worlds.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ constexpr uint64_t kWorlds = 10;
 #else
 constexpr uint64_t kWorlds = 100;
 #endif
-// In so many worlds there are some machines that end by themselves, and some budgets that stop jobs.
+// Among this many worlds, machines end by themselves in some, and budgets stop jobs in some.
 constexpr uint64_t kEnoughForEach = 100;
 
 TEST(Spending, WhatRanIsOnTheBillAndTheBudgetIsKept) {
@@ -44,19 +44,21 @@ TEST(Spending, WhatRanIsOnTheBillAndTheBudgetIsKept) {
   EXPECT_GT(stopped, 0);
 }
 
-// In these worlds something once was wrong. They are always played, as the seeds of the others change with the commit.
+// The worlds of these seeds once failed. They are always played, because the seeds of the other worlds change with the
+// commit.
 TEST(Spending, HoldsWhereItDidNot) {
   for (const uint64_t seed : {
-           // The coordinator went away right after its job had got its first nodes, and that time was not charged.
+           // The coordinator went away right after its job had got its first nodes, and the time until it came back was
+           // not charged.
            102001,
-           // The coordinator went away after a job that had held nothing for a while got nodes, and that while was
-           // charged.
+           // A job that had held no nodes for a while got some, and the coordinator went away. Then the time without
+           // nodes was charged, too.
            300596,
-           // A released job's lost nodes were charged until something else happened, beyond their time.
+           // A released job's lost nodes were charged for longer than they could run, until something else happened.
            400832,
-           // The same happened with one machine.
+           // A released job's lost nodes were charged for longer than they could run, on a single machine.
            402475,
-           // After a restart nodes of a released job were charged as lost, and as held.
+           // After a restart, nodes of a released job were charged twice: as lost ones, and as held ones.
            401324,
        }) {
     SpendingWorld world(seed);
@@ -64,7 +66,7 @@ TEST(Spending, HoldsWhereItDidNot) {
   }
 }
 
-// The same seed plays the same schedule, so that a failure can be looked into.
+// The same seed plays the same schedule, so that a failure can be played again.
 TEST(Spending, IsAFunctionOfTheSeed) {
   SpendingWorld a(7), b(7);
   EXPECT_EQ(a.Play(), b.Play());

@@ -16,14 +16,14 @@ namespace {
 constexpr char kJob[] = "job";
 constexpr char kPool[] = "a";
 constexpr double kHours = 3600;
-// Machines and the coordinator come to harm for so many seconds.
+// During this many seconds, machines and the coordinator suffer faults.
 constexpr double kDisturbed = 2 * kHours;
-// After that nothing comes to harm for so many seconds.
+// After the time with faults, there are no faults for this many seconds.
 constexpr double kQuiet = 3 * kHours;
 constexpr double kClocksDiffer = 0.009;
-// A budget may be crossed by what the job costs in so many seconds.
+// A job may exceed its budget by what it costs in this many seconds.
 constexpr double kPlanningPeriod = 60;
-// A decision takes at most so many seconds to reach the machine that it concerns.
+// A decision takes at most this many seconds to reach the machine that it concerns.
 constexpr double kSlow = 3;
 constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 constexpr size_t kJournal = 600;
@@ -118,7 +118,7 @@ void SpendingWorld::Feed(const Event& event) {
 void SpendingWorld::Start() {
   cluster_ = std::make_unique<Cluster>(tunables_);
   Restored restored;
-  // The offset is not 0, which would say that the clock is not known.
+  // The offset of the wall clock is not 0, because 0 would say that the clock is not known.
   restored.wall_offset = 0.001;
   restored.prices = prices_;
   for (const auto& [uid, record] : records_) restored.jobs.push_back(record);
@@ -171,7 +171,7 @@ void SpendingWorld::Provide() {
     report.machines.push_back({.id = name, .node = name, .running = machine.ready_at <= now_});
   }
   if (chance_.Happens(0.5)) {
-    // Often the provider does not know yet.
+    // The coordinator asks whether certain machines have ended. Often the provider does not know that yet.
     for (const std::string& name : doubted_) {
       if (machines_.count(name) == 0) report.ended.push_back(name);
     }
@@ -237,7 +237,7 @@ void SpendingWorld::Obey(const std::string& name, Machine& machine) {
 
 // Lets the members of one generation step together while each of them is there, whether they are heard or not.
 void SpendingWorld::Work() {
-  std::map<int, std::vector<v1::TrainerReport*>> running;  // By generation.
+  std::map<int, std::vector<v1::TrainerReport*>> running;  // Keyed by generation.
   bool yields = false, saves = false;
   for (auto& [name, machine] : machines_) {
     if (!machine.has_trainer || machine.trainer.phase() != v1::TRAINER_RUNNING) continue;

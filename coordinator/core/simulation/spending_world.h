@@ -1,6 +1,6 @@
 // Plays a job with a budget on ordered machines that are cut off, killed, or never register, under a coordinator that
-// is away at times. Machines keep to what they were told of how long they may run, each by a clock of its own. In the
-// end the job's bill is compared with what ran for it, and with its budget. This is for tests only.
+// is away at times. Each machine keeps, by a clock of its own, to the times for which it was told that it may run. In
+// the end the job's bill is compared with what ran for it, and with its budget. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_SPENDING_WORLD_H_
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_SPENDING_WORLD_H_
 
@@ -20,7 +20,7 @@ class SpendingWorld {
  public:
   explicit SpendingWorld(uint64_t seed);
 
-  // Plays the whole schedule. Returns what is wrong, or an empty string.
+  // Plays the whole schedule of the world. Returns what is wrong in the end, or an empty string.
   std::string Play();
   const std::deque<std::string>& journal() const { return journal_; }
   int ended_alone() const { return ended_alone_; }
@@ -31,9 +31,10 @@ class SpendingWorld {
     double ready_at = 0;
     bool registers = true;
     double cut_until = 0;
-    // `pace` is how fast the machine's clock runs, where 1 is true.
+    // `pace` is how fast the machine's clock runs. The true pace is 1.
     double pace = 1;
-    // `alone_until` and `spend_until` are on the world's clock, and infinite where there is no limit.
+    // The machine may run until `alone_until` without being heard, and spend money until `spend_until`. Both are times
+    // on the world's clock, and infinite where there is no limit.
     double alone_until = 0;
     double spend_until = 0;
     // `over_at` is when the machine saw that its time is over, or 0 as long as it is not.
@@ -65,7 +66,7 @@ class SpendingWorld {
   double wake_at_ = 0;
   // `back_at_` is when a coordinator that is away comes back.
   double back_at_ = 0;
-  double price_ = 0;  // Per second.
+  double price_ = 0;  // A node's price per second.
   double budget_ = 0;
   int most_ = 0;
   PriceBook prices_;
@@ -79,7 +80,7 @@ class SpendingWorld {
   int ordered_ = 0;
   int made_ = 0;
   int starts_ = 0;
-  // `ran_` is how many seconds machines have served the job, added up.
+  // `ran_` is the total number of seconds for which machines have served the job.
   double ran_ = 0;
   // `changes_` is how often a machine began or ended to serve the job.
   int changes_ = 0;

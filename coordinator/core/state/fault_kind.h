@@ -1,4 +1,4 @@
-// Says what the kinds of faults are. Records, events and statuses keep their words.
+// Defines the kinds of faults. Records, events and statuses hold the word of a kind, such as "drained".
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_FAULT_KIND_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_FAULT_KIND_H_
 
@@ -8,9 +8,9 @@
 namespace rekindle::core {
 
 enum class FaultKind {
-  // No fault has an empty word.
+  // Stands for the empty word, which means that there is no fault.
   kNone,
-  // Another release may have written the word.
+  // Stands for an unknown word, which another release may have written.
   kOther,
   kTrainerKilled,
   kTrainerFrozen,
@@ -27,7 +27,7 @@ enum class FaultKind {
 };
 
 FaultKind FaultKindOf(std::string_view word);
-// Returns the word, which is empty for `kNone` and `kOther`.
+// Returns the word of a kind. It is empty for `kNone` and `kOther`.
 std::string WordOf(FaultKind kind);
 
 }  // namespace rekindle::core

@@ -40,7 +40,7 @@ void TellRangesGathered(Turn& turn, Job& job) {
   of = {.told_at = turn.now};
 }
 
-// Names all present stragglers, because the newest change may be only one of several.
+// Names all present stragglers of a job, because the newest change may be only one of several.
 std::string NameStragglers(const Job& job) {
   std::vector<std::string> words;
   for (const v1::MemberStatus& member : job.record.job().status().members()) {

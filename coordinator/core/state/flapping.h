@@ -1,6 +1,6 @@
 // Limits events about what may change to and fro many times a second: the ranges of a job's members, and which of them
-// are stragglers. The first change is told at once. The changes that follow within a minute are told together, so that
-// they do not crowd out other events.
+// are stragglers. The first change has an event at once. The changes that follow within a minute have one event
+// together, so that they do not crowd out other events.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_FLAPPING_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_FLAPPING_H_
 
@@ -10,18 +10,20 @@
 
 namespace rekindle::core {
 
-// Tells that the ranges of a step were cut anew. Returns false where that will be told later.
+// Emits the event that the ranges of a step were cut anew. Returns false where the event comes later, together with
+// others.
 bool TellRanges(Turn& turn, Job& job, const std::string& text, const std::string& node);
 
-// Tells that a member has become a straggler or is none any more, as its status shows already. Returns false where that
-// will be told later.
+// Emits the event that a member has become a straggler or is none any more, as its status shows already. Returns false
+// where the event comes later, together with others.
 bool TellStraggler(Turn& turn, Job& job, const std::string& kind, const std::string& text, const std::string& node);
 
-// Tells what has gathered for a minute, and wakes the job when the next part is due.
+// Emits one event for all changes of a kind that have gathered for a minute, and wakes the job when the next such event
+// is due.
 void TellGathered(Turn& turn, Job& job);
 
-// These two emit at once what has gathered. `TellRangesNow` emits only what concerns the ranges, and `TellAllNow` emits
-// all of it when the job ends.
+// `TellRangesNow` and `TellAllNow` emit at once the events that have gathered. The first emits only what concerns the
+// ranges, and the second emits all of it when the job ends.
 void TellRangesNow(Turn& turn, Job& job);
 void TellAllNow(Turn& turn, Job& job);
 

@@ -1,4 +1,4 @@
-// Defines a job that lives although there is no record of it.
+// Defines a found job: one whose trainers live although the coordinator has no record of it.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_FOUND_JOB_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_FOUND_JOB_H_
 
@@ -12,21 +12,21 @@
 
 namespace rekindle::core {
 
-// Describes a job that lives although there is no record of it (found.h).
+// Describes a job whose trainers live although the coordinator has no record of it (found.h).
 struct FoundJob {
-  // This is shown. It has the spec and the secret once an agent has told them.
+  // `record` is what users are shown of the job. It has the spec and the secret once an agent has told them.
   v1::JobRecord record;
-  // Each trainer that runs has its newest report here.
+  // `trainers` holds the newest report of each trainer that runs.
   std::map<std::string, v1::TrainerReport> trainers;
-  // The trainers last spoke at these times.
+  // `heard` holds when each trainer last spoke.
   std::map<std::string, double> heard;
-  // Maps nodes to the trainers that their agents list.
+  // `running` maps nodes to the job's trainers that their agents list.
   std::map<std::string, std::set<std::string>> running;
-  // This says why the store does not settle whose job it is.
+  // `stored` says why the job's checkpoint store does not settle whose job it is.
   std::string stored;
-  // An event has told of the job.
+  // `told` says that an event has told users of the job.
   bool told = false;
-  // Nothing of the job has run since this time (forgetting.h).
+  // `nothing_since` is since when nothing of the job has run (forgetting.h).
   double nothing_since = kNever;
 };
 

@@ -1,4 +1,4 @@
-// Defines what the core knows of a job: its record, and what was learned from reports since the start.
+// Defines what the core knows of a job: its record, and what was learned from reports since the coordinator started.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_JOB_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_JOB_H_
 
@@ -19,78 +19,79 @@
 
 namespace rekindle::core {
 
-// The note that the smoke test has passed has this name.
+// `kSmokeTest` is the name of the note which says that a job has passed its smoke test.
 inline constexpr char kSmokeTest[] = "smoke_test";
-// A job's events remember at most this many things that they have told.
+// A job remembers at most this many things that its events have told.
 inline constexpr size_t kMaxTold = 4096;
 
-// Maps pools, as nodes name them, to numbers of their nodes. A slot counts as a part of a node.
+// Maps pools, by the names that nodes give, to numbers of nodes. A slot counts as a part of a node.
 using Shares = std::map<std::string, double>;
 
 // Describes a change of membership that is under way or waits for workers. It is examined anew at every event.
 struct Forming {
   double since = 0;
-  // Trainers that wait are shown the reason.
+  // `reason` says why the membership changes. Trainers that wait are shown it.
   std::string reason;
-  // The reason is only that the coordinator was restarted, which does not say why the job goes on.
+  // `restarted` says that `reason` is only the restart of the coordinator, which does not explain why the job goes on.
   bool restarted = false;
-  // Evidence of a failure opened the change, not an agreed boundary or a cold start.
+  // `failure` says that evidence of a failure opened the change, not an agreed boundary or a cold start.
   bool failure = false;
-  // The accusations of this failure are counted in `Suspicions` already.
+  // `pairs_counted` says that what the members accuse each other of in this failure is counted in `Suspicions` already.
   bool pairs_counted = false;
-  // This trainer is taken out, because two ranks cannot work together.
+  // `removed` is the trainer that is taken out because two ranks cannot work together.
   std::string removed;
   std::string removed_reason;
-  // The last step before the change was completed at this time.
+  // `completed_at` is when the last step before the change was completed.
   double completed_at = -kNever;
-  // Trainers have to look for this manifest. Empty means none.
+  // `find` is the manifest of the checkpoint that trainers have to look for. Empty means none.
   std::string find;
-  // Somebody has read damaged bytes of the manifest `find`.
+  // `verify` says that a trainer has read damaged bytes of the checkpoint `find`, so that the others read every byte.
   bool verify = false;
-  // Since this time as many trainers as the job needs have found `find` damaged, and nobody has it whole.
+  // `damaged_since` is since when as many trainers as the job needs have found the checkpoint `find` damaged, and none
+  // has it whole.
   double damaged_since = kNever;
-  // An event has told that this manifest cannot be restored.
+  // `told_missing` is the manifest of the checkpoint of which an event has told that it cannot be restored.
   std::string told_missing;
-  // Trainers that differ in what they compute with start anew at this time.
+  // `look_again_at` is when trainers that differ in their data or arithmetic start anew.
   double look_again_at = -kNever;
-  // An event has told that the trainers differ in this.
+  // `told_groups` is what an event has told of how the trainers' data or arithmetic differ.
   std::string told_groups;
 
-  // Sets the reason where the job itself gives another one.
+  // Sets a reason that comes from the job itself, not from a restart of the coordinator.
   void SetReason(std::string why) {
     reason = std::move(why);
     restarted = false;
   }
 };
 
-// Describes a fault whose pause is not known yet.
+// Describes a fault of which it is not known yet for how long it has paused the training.
 struct OpenFault {
-  // The fault has this index in `status.faults`.
+  // `index` is the index of the fault in `status.faults`.
   int index = 0;
-  // The last step before the fault was completed at this time.
+  // `completed_at` is when the last step before the fault was completed.
   double completed_at = 0;
-  // These trainers were judged dead by silence. Their agent may correct that.
+  // `silent` holds the trainers that were judged dead by silence. Their agent may correct that.
   std::set<std::string> silent;
 };
 
 // Describes one slot that a job is to have in a pool that takes orders.
 struct Unit {
   std::string pool;
-  // The slot was asked for at this time. A restart forgets this.
+  // `since` is when the slot was asked for. A restart forgets it.
   double since = -kNever;
-  // A node is there for the slot.
+  // `placed` says that a node is there for the slot.
   bool placed = false;
-  // A trainer that can join is on the slot's node.
+  // `arrived` says that a trainer that can join is on the slot's node.
   bool arrived = false;
-  // The slot's trainer has made a step.
+  // `working` says that the slot's trainer has made a step.
   bool working = false;
-  // The job keeps a slot in this pool until the new slot has arrived.
+  // `leaving` is the pool in which the job keeps a slot until the new slot has arrived.
   std::string leaving;
-  // The slot was interrupted in this pool.
+  // `last_pool` is the pool in which the slot was interrupted.
   std::string last_pool;
 };
 
-// Holds what the last planning cycle knew of a job. Another cycle is due when it has changed.
+// Holds what the last planning cycle knew of a job. Another cycle is due when any of it has changed.
 struct JobFacts {
   bool wants = false;
   bool runs = false;
@@ -114,11 +115,11 @@ struct SpeedMean {
   int count = 0;
 };
 
-// Counts changes of one kind since an event told of them (flapping.h).
+// Counts the changes of one kind, such as new ranges, since the last event that told of them (flapping.h).
 struct Flapping {
   double told_at = -kNever;
   int changes = 0;
-  // The event of the newest change would say this.
+  // `kind`, `text` and `node` are those that the event of the newest change would have.
   std::string kind, text, node;
 };
 
@@ -126,13 +127,13 @@ struct Flapping {
 struct SinceStep {
   double hours = 0;
   double spent = 0;
-  // Only nodes that have a price count.
+  // `node_hours` counts only nodes that have a price.
   double node_hours = 0;
 };
 
 // Describes a part of a node that a job is charged for.
 struct ChargedAs {
-  // This is the node's `NodeState::charged_as`.
+  // `as` is the node's `NodeState::charged_as`.
   int64_t as = 0;
   double part = 0;
 };
@@ -140,28 +141,30 @@ struct ChargedAs {
 // Holds how the job comes from one generation to the next (regroup.h, next_generation.h).
 struct Regroup {
   Forming forming;
-  // Members are told to stop at the next boundary.
+  // `yielding` says that the members are told to stop at the next step boundary.
   bool yielding = false;
   std::string yield_reason;
-  // They are told so because a node drains, among other things.
+  // `yields_for_drain` says that the members are told to stop because a node drains, among other things.
   bool yields_for_drain = false;
   bool yield_checkpoint = false;
-  // Seconds for the checkpoint. 0 means no limit.
+  // `yield_within_seconds` is how long the members have for the checkpoint that they save when they stop. 0 means no
+  // limit.
   double yield_within_seconds = 0;
-  // All members must leave, and their last generation was to save the state.
+  // `save_tried` says that all members must leave, and that their last generation was to save the state.
   bool save_tried = false;
-  // This many saves failed in a row before all members' nodes may go.
+  // `saves_failed` counts the saves that failed in a row while the nodes of all members had to leave.
   int saves_failed = 0;
-  // Members stop for another save no earlier than this.
+  // `save_again_at` is when the members may at the earliest stop for another save.
   double save_again_at = -kNever;
   double save_told_at = -kNever;
-  // A cold start has had enough READY trainers since this time.
+  // `ready_since` is since when a cold start has had enough READY trainers.
   double ready_since = kNever;
-  // An event told this when all members fell silent. Empty means that some are heard.
+  // `silence` is the text of the event that was emitted when all members fell silent. It is empty while some are heard.
   std::string silence;
-  // The first member was heard at this time after all had fallen silent. The others have their time from then.
+  // `heard_again` is when the first member was heard after all had fallen silent. The time that the other members have
+  // to speak counts from then.
   double heard_again = -kNever;
-  // Nobody asks before this time whether the silent members' lease has ended.
+  // Before `ask_lease_at` nobody asks whether the lease of the silent members has ended.
   double ask_lease_at = -kNever;
 
   void SetYieldReason(std::string why, bool for_drain = false) {
@@ -173,86 +176,91 @@ struct Regroup {
 // Holds which nodes the job is to have, as its planner decided, and what the planner has to remember (planning.h).
 struct Wishes {
   std::vector<Unit> units;
-  // The job's planner has learned this, or was shown it last.
+  // `view` is what the job's planner has learned, or was shown last.
   scheduler::JobView view;
   std::vector<std::string> view_pools;
-  // Copies may share it, because no answer depends on it.
+  // `memory` is what the planner keeps between cycles. None of its answers depends on that, so copies of the job may
+  // share it.
   std::shared_ptr<scheduler::PlanMemory> memory;
-  // The job's planner last said this.
+  // `moves_because` is the reason that the job's planner gave for its last action.
   std::string moves_because;
-  // This says why the job has no room, if the planner says more.
+  // `waits_for` is what the planner adds to the reason why the job waits, such as its team's quota. It may be empty.
   std::string waits_for;
-  // The planner lets better hours come, and that was told.
+  // `waits_for_hours` says that the planner waits for better hours for the job, and that its user was told so.
   bool waits_for_hours = false;
   JobFacts planned_as;
 };
 
-// Holds what the job is charged for, and how far that is in its status (charged_nodes.h, costs.h).
+// Holds what the job is charged for, and up to which time its status includes these costs (charged_nodes.h, costs.h).
 struct JobAccount {
-  // The job holds just these parts of nodes, as its record says. An empty list means that this is not known.
+  // `charged_for` lists exactly the parts of nodes that the job holds, as its record says. It is empty while that is
+  // not known.
   std::vector<ChargedAs> charged_for;
-  // The job is charged for these, of which `lost_shares` are lost (charged_nodes.h).
+  // `shares` is what the job is charged for. `lost_shares` is the lost part of it (charged_nodes.h).
   Shares shares;
   Shares lost_shares;
-  // Prices have changed since the status got its rate.
+  // `rate_is_old` says that prices have changed since the status got its rate.
   bool rate_is_old = false;
-  // The job's budget has room for this many more slots (spending.h).
+  // `budget_room` is for how many more slots the job's budget has room (spending.h).
   int budget_room = kMaxTrainers;
-  // This many nodes ended by themselves, and the job still has their slots.
+  // `held_and_ended` counts the nodes that have ended by themselves while the job still has their slots.
   int held_and_ended = 0;
-  // The job's costs are in the status up to this Unix time.
+  // `counted_until` is the Unix time up to which the job's costs are in its status.
   double counted_until = 0;
   SinceStep since_step;
   double cost_told_at = -kNever;
-  // After an alert about the rate, the rate has been usual again since this time.
+  // `usual_since` is since when the job's cost rate has been usual again, after an alert about the rate.
   double usual_since = kNever;
 };
 
 struct Job {
   v1::JobRecord record;
-  // The hash is 0 until the resolved spec's hash is asked for (see MutableSpec).
+  // `spec_hash` is the hash of the resolved spec. It is 0 until somebody asks for it (see `MutableSpec`).
   mutable uint64_t spec_hash = 0;
   std::map<std::string, Trainer> trainers;
-  // These trainers are in a generation above the record's (adoption.h).
+  // `ahead` holds the trainers that are in a generation above the record's (adoption.h).
   std::set<std::string> ahead;
-  // The first trainer of `ahead` was heard at this time.
+  // `ahead_since` is when the first trainer of `ahead` was heard.
   double ahead_since = kNever;
-  // Their generation was formed in an earlier epoch, beside the record's.
+  // `past` holds trainers that do not count as ahead of the record, because their generation was formed in an earlier
+  // epoch than the record's.
   std::set<std::string> past;
-  // Maps refused trainers to errors.
+  // `refused` maps refused trainers to errors.
   Recent<std::string> refused{kMaxTrainers};
-  // Events have told of these refusals and skipped checkpoints.
+  // `told` holds the refusals, skipped checkpoints and the like that events have told of.
   RecentNames told{kMaxTold};
-  // The resolved precision was checked against the nodes' devices.
+  // `precision_checked` says that the resolved precision was checked against the nodes' devices.
   bool precision_checked = false;
-  // The newest membership is announced to run. If not, `forming` says what is awaited.
+  // `active` says that the newest membership is announced to run. If not, `regroup.forming` says what is awaited.
   bool active = false;
-  // The job runs for this reason. Empty means the membership's own reason.
+  // `runs_because` is why the job runs. Empty means the membership's own reason.
   std::string runs_because;
   double formed_at = -kNever;
   int formed_step = 0;
-  // Members have told this step. `status.step` may be of a newer checkpoint.
+  // `completed_step` is the last step that members have reported as completed. `status.step` may be of a newer
+  // checkpoint.
   int completed_step = 0;
-  // `completed_step` last rose at this time.
+  // `completed_at` is when `completed_step` last rose.
   double completed_at = -kNever;
   std::vector<OpenFault> open_faults;
-  // Maps "<node>/<slot>" to deaths in a row without a step.
+  // `start_failures` maps "<node>/<slot>" to how many trainers in a row died there without a step.
   Recent<int> start_failures{kMaxTrainers};
-  // Maps nodes to times, as record.suspicions does.
+  // `excluded_until` maps nodes to the time until which they are kept out, as `record.suspicions` does.
   std::map<std::string, double> excluded_until;
-  // Maps "<node>/<slot>" to why it is given up. What runs there leaves at a step boundary.
+  // `giving_up` maps "<node>/<slot>" to why the job gives the slot up. What runs there leaves at a step boundary.
   std::map<std::string, std::string> giving_up;
-  // The job has to stop, and members that stopped within a step went on to save.
+  // `saved_before_stop` says that the job has to stop, and that members that stopped within a step went on to save.
   bool saved_before_stop = false;
   double halted_at = -kNever;
-  // Holds each "<node>/<slot>" whose newest trainer has other data or arithmetic than the job.
+  // `unfit` holds each "<node>/<slot>" whose newest trainer has other data or arithmetic than the job.
   RecentNames unfit{kMaxTrainers};
-  // Maps kinds of machine to speeds that are newer than record.speeds.
+  // `speeds` maps kinds of machines to speeds that are newer than `record.speeds`.
   std::map<std::string, SpeedMean> speeds;
   Flapping ranges_told, stragglers_told;
-  // A part that must be durable has changed.
+  // `must_save` says that the record has changed in a part that must be durable.
   DirtyMark must_save;
-  // Watchers want to know of this. The status is saved at most once a second.
+  // `status_changed` says that the status has changed and watchers want to know of it. The status is saved at most once
+  // a second.
   DirtyMark status_changed;
   double saved_at = -kNever;
   double wake_at = kNever;
@@ -261,29 +269,33 @@ struct Job {
   JobAccount account;
 };
 
-// These are facts that every part asks for.
+// The following functions return facts of a job that every part of the core asks for.
 const v1::JobSpec& SpecOf(const Job& job);
-// Returns the resolved spec. Every change of it must go through this, which resets `Job::spec_hash`.
+// Returns the resolved spec of the job. Every change of it must go through `MutableSpec`, which resets
+// `Job::spec_hash`.
 v1::JobSpec* MutableSpec(Job& job);
 int MicroBatches(const Job& job);
-// Returns the most ranks of one generation. Each needs a micro-batch, and common::kMaxWorldSize is the limit.
+// Returns how many ranks one generation of the job may have at most. Each rank needs a micro-batch, and
+// common::kMaxWorldSize is the limit.
 int MostRanks(const Job& job);
-// Returns whether two steps on one first worker are wanted before any other is started, and are not made yet.
+// Returns whether the job still has to make two steps on one first worker before any other is started.
 bool IsSmokeTest(const Job& job);
 int MinWorkers(const Job& job);
-// Returns at most MostRanks, and one in the smoke test. While the job is finishing, this and MinWorkers are the number
-// of ranks that have the state together.
+// Returns the highest number of workers: at most `MostRanks`, and one in the smoke test. While the job is finishing,
+// `MaxWorkers` and `MinWorkers` are the number of ranks that have the state together.
 int MaxWorkers(const Job& job);
 bool IsOver(const Job& job);
 // Returns whether all steps are made, and members keep the final state until it is durable.
 bool IsFinishing(const Job& job);
-// Returns whether the job's user or budget wants it paused, or trainers from before are awaited.
+// Returns whether the job's user or budget wants it paused, or whether earlier trainers, of which nothing is known, are
+// awaited.
 bool IsHeldBack(const Job& job);
-// Returns whether the job's user, its budget or the planner wants it to stop.
+// Returns whether the job's user, its budget or the planner wants the job to stop.
 bool MustStop(const Job& job);
 const v1::Member* FindMember(const Job& job, const std::string& trainer);
 const Trainer* FindTrainer(const Job& job, const std::string& trainer);
-// Returns a number above all that are known: of the record, of the store, and of every trainer heard of.
+// Returns a generation number above all that are known: those of the record, of the store, and of every trainer heard
+// of.
 int NextGeneration(const Job& job);
 
 }  // namespace rekindle::core

@@ -1,4 +1,4 @@
-// Ends a job: sets its state and its reason, and tells of it.
+// Ends a job: sets its state and its reason, and emits the event that it is over.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_JOB_END_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_JOB_END_H_
 

@@ -16,10 +16,10 @@
 
 namespace rekindle::core {
 
-// A node remembers at most this many past agents.
+// A node remembers at most this many of its past agents.
 inline constexpr size_t kMaxPastAgents = 64;
 
-// Holds what the last planning cycle knew of a node. Another cycle is due when it has changed.
+// Holds what the last planning cycle knew of a node. Another cycle is due when any of it has changed.
 struct NodeFacts {
   bool usable = false;
   bool hinted = false;
@@ -31,61 +31,65 @@ struct NodeFacts {
 
 // Describes another machine that reports under a node's name.
 struct NameClaim {
-  // This identifies the machine, even when its agent has changed.
+  // `machine` identifies the machine, even when its agent has changed.
   std::string machine;
-  // The machine's agent that spoke last has this incarnation.
+  // `agent` is the incarnation of the machine's agent that spoke last.
   std::string agent;
-  // The machine has the node's incarnation: the same disk after a restart, or a copy of it.
+  // `recorded` says that the machine reports the incarnation in the node's record. So it has the node's disk, or a
+  // copy.
   bool recorded = false;
-  // Messages describe the machine by this.
+  // `where` describes the machine in messages.
   std::string where;
-  // The claim was opened at this time. It is unset if no report was fit.
+  // `since` is when the claim was opened. It is unset while all reports of the machine had an error.
   double since = kNever;
-  // The machine spoke again at this time. The node was asked by then, and these are no last words of a dead machine.
+  // `again` is when the machine reported for the second time. That shows that the machine still lived when its claim
+  // had been opened and the node had been probed.
   double again = kNever;
   double heard = 0;
-  // The node has spoken since the claim was opened.
+  // `answered` says that the node has spoken since the claim was opened.
   bool answered = false;
-  // This says why the machine must wait. It is empty until that is decided.
+  // `refusal` says why the machine must wait. It is empty until that is decided.
   std::string refusal;
-  // This says what is wrong with the machine's report.
+  // `error` says what is wrong with the machine's report.
   std::string error;
 };
 
-// What every planning cycle reads of each node stands first and together. 10,000 nodes are more than the caches hold.
+// The fields that every planning cycle reads of each node stand first and together, because 10,000 nodes are more than
+// the caches hold.
 struct NodeState {
   bool reported = false;
   bool lost = false;
-  // The node drains, and its deadline has passed.
+  // `overdue` says that the node drains, and that its deadline has passed.
   bool overdue = false;
   DirtyMark must_save;
-  // Its provider or operator says that its machine has ended, and it has been silent since.
+  // `ended` says that the node's machine has ended, as its provider or operator says, and that it has been silent
+  // since.
   bool ended = false;
   int probe = 0;
-  // The number is new for each node, and whenever its incarnation, pool or slots change.
+  // `charged_as` is a number that is new for each node, and whenever its incarnation, pool or slots change.
   int64_t charged_as = 0;
-  // This is the hash of the pool's name in its record.
+  // `pool` is the hash of the name of the pool in the node's record.
   size_t pool = 0;
-  // This is the hash of the kind of device that it reports.
+  // `device` is the hash of the kind of device that the node reports.
   size_t device = 0;
   NodeFacts planned_as;
-  // Maps slots to the uids of the jobs that they serve.
+  // `slots` maps slots to the uids of the jobs that they serve.
   std::map<int, std::string> slots;
   std::string error;
   v1::NodeRecord record;
   v1::NodeReport report;
   double heard = -kNever;
   double known_since = 0;
-  // This mirrors record.silent_since (forgetting.h).
+  // `lost_since` mirrors `record.silent_since` (forgetting.h).
   double lost_since = kNever;
   double drain_deadline = kNever;
-  // The node was first probed at this time. It has answered if `heard` is later.
+  // `asked_at` is when the node was first probed after it last spoke. It has answered if `heard` is later.
   double asked_at = -kNever;
-  // The node was ordered, and has served nobody since this time.
+  // `idle_since` is since when the node, which was ordered, has served nobody.
   double idle_since = kNever;
-  // There are few claims (name_claims.cc).
+  // `claims` holds the other machines that claim the node's name. There are few (name_claims.cc).
   std::vector<NameClaim> claims;
-  // Reports of these earlier agents of the node's folder are stale.
+  // `past_agents` holds the earlier agents of the node's folder. Their reports are stale.
   RecentNames past_agents{kMaxPastAgents};
 };
 

@@ -12,43 +12,45 @@
 
 namespace rekindle::core {
 
-// Describes a machine of a pool that takes orders, from when it runs.
+// Describes a machine that runs in a pool that takes orders.
 struct WatchedMachine {
   v1::PoolRecord::Machine record;
-  // This process first heard of the machine at this time.
+  // `seen` is when this coordinator process first heard of the machine.
   double seen = 0;
-  // Its node has registered, so the pool's record does not have the machine any more.
+  // `registered` says that the machine's node has registered, so that the pool's record does not have the machine any
+  // more.
   bool registered = false;
 };
 
 // Describes a pool whose nodes come by orders.
 struct PoolState {
-  // The record has no machines here. They are in `machines`.
+  // `record` has no machines, because they are in `machines`.
   v1::PoolRecord record;
   DirtyMark must_save;
-  // All of these run and have a name. Keys are provider's ids.
+  // `machines` holds only machines that run and have a name. Its keys are the provider's ids.
   std::map<std::string, WatchedMachine> machines;
-  // The pool's provider has said what runs.
+  // `listed` says that the pool's provider has said which machines run.
   bool listed = false;
-  // Since this time machines have run there that this cluster has not ordered (see Surplus).
+  // `not_ours_since` is since when machines have run in the pool that this cluster has not ordered (see `Surplus`).
   double not_ours_since = kNever;
   bool told_not_ours = false;
-  // Since this time the pool has had nodes that its provider does not name.
+  // `unnamed_since` is since when the pool has had nodes that its provider does not name.
   double unnamed_since = kNever;
-  // An event has told of the unnamed nodes.
+  // `told_unnamed` says that an event has told of the unnamed nodes.
   bool told_unnamed = false;
   PoolOrder told;
   bool is_told = false;
   PoolReported reported;
   bool avoided = false;
-  // The pool is avoided because what it says it runs has not come.
+  // `given_up` says that the pool is avoided because ordered nodes have not come. Then machines that the provider
+  // reports as running, and whose nodes have not registered, do not count as nodes on their way.
   bool given_up = false;
   double avoid_until = -kNever;
-  // The pool was last avoided this long. It is 0 again once an order was fulfilled.
+  // `avoid_seconds` is for how long the pool was last avoided. It is 0 again once an order was fulfilled.
   double avoid_seconds = 0;
-  // What is ordered has not come since this time.
+  // `short_since` is since when nodes that were ordered have not come.
   double short_since = kNever;
-  // This many nodes were there at `short_since` or later.
+  // `short_at` is how many nodes were there when they were last counted and were too few.
   int short_at = 0;
 };
 

@@ -1,4 +1,4 @@
-// Provides a map that keeps the newest of what was set. A full map forgets what was set longest ago.
+// Provides a map that keeps the entries that were set last. A full map forgets the one that was set longest ago.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_RECENT_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_RECENT_H_
 
@@ -11,12 +11,12 @@
 
 namespace rekindle::core {
 
-// This is a plain copyable value, and is thread-compatible. An empty one takes two words, as thousands of jobs and
-// nodes have some.
+// A `Recent` is a plain copyable value, and is thread-compatible. An empty one takes only two machine words, because
+// thousands of jobs and nodes have some.
 template <typename Value>
 class Recent {
  public:
-  // REQUIRES: most > 0.
+  // Keeps at most `most` entries. REQUIRES: most > 0.
   explicit Recent(size_t most) : most_(most) {}
   Recent(const Recent& other) : most_(other.most_), kept_(Copy(other)) {}
   Recent(Recent&&) noexcept = default;
@@ -27,8 +27,8 @@ class Recent {
   }
   Recent& operator=(Recent&&) noexcept = default;
 
-  // Sets the key's value. It replaces the old value, and becomes the newest. Returns whether the oldest entry had to go
-  // for it.
+  // Sets the value of the key, which replaces an old one and becomes the newest. Returns whether the oldest entry was
+  // forgotten to make room for it.
   bool Set(const std::string& key, Value value) {
     erase(key);
     const bool full = size() >= most_;
@@ -47,7 +47,7 @@ class Recent {
   }
   bool contains(const std::string& key) const { return Find(key) != nullptr; }
 
-  // Returns false where the key had no value.
+  // Removes the key. Returns false where it had no value.
   bool erase(const std::string& key) {
     if (kept_ == nullptr) return false;
     const auto found = kept_->entries.find(key);
@@ -68,7 +68,7 @@ class Recent {
   struct Kept {
     uint64_t last = 0;
     std::map<std::string, Entry> entries;
-    // The keys count up, so this holds the names in the order in which they were set.
+    // The keys of `order` count up, so it holds the names in the order in which they were set.
     std::map<uint64_t, std::string> order;
   };
 
@@ -77,7 +77,7 @@ class Recent {
   }
 
   size_t most_;
-  std::unique_ptr<Kept> kept_;  // Null while it is empty.
+  std::unique_ptr<Kept> kept_;  // Null while the map is empty.
 };
 
 }  // namespace rekindle::core

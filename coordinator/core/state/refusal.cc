@@ -6,7 +6,8 @@
 namespace rekindle::core {
 namespace {
 
-// Names the job or the node that a user's verb is about. Both are empty where the verb makes something new.
+// Names the job or the node that a user's verb may change before it is refused. Both are empty for a verb that changes
+// nothing before it is accepted.
 struct Named {
   std::string job;
   std::string node;

@@ -1,4 +1,4 @@
-// Makes sure that a refused call changes nothing, however far its verb had come when it had to refuse.
+// Makes sure that a user's call that is refused changes nothing, however far its verb had come when it had to refuse.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_REFUSAL_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_REFUSAL_H_
 

@@ -102,7 +102,7 @@ class RefusalTest : public testing::Test {
     cluster_.Step(NodeReported{Report("n1")}, now_);
     cluster_.Step(NodeReported{Report("n2")}, now_);
     EXPECT_TRUE(cluster_.Step(SubmitJob{JobNamed("running")}, now_).status.ok());
-    // Time passes so that there are costs to count.
+    // A second passes so that there are costs to count.
     now_ += 1;
   }
 
@@ -135,7 +135,7 @@ class RefusalTest : public testing::Test {
 };
 
 TEST_F(RefusalTest, AResumeWithABudgetThatIsNoUse) {
-  // These budgets have room for a minute of a node, but not for the pause after it.
+  // Each budget in this first list covers a minute of a node, but not also the pause after it. 0 keeps the old budget.
   for (const double budget : {0.0, 61.0, 90.0, 119.0}) {
     ExpectNothingChanged(absl::StrCat("budget ", budget), ResumeJob{"budgeted-uid", budget},
                          absl::StatusCode::kFailedPrecondition);

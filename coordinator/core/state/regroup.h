@@ -1,4 +1,4 @@
-// Ends a generation that another one is to follow.
+// Ends the running generation of a job, so that another one can follow.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_REGROUP_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_REGROUP_H_
 
@@ -9,7 +9,7 @@
 namespace rekindle::core {
 
 // Ends the running generation, and makes its members wait. `failure` says that evidence of a failure ends it, and not
-// an agreed boundary. The agents of its members are then probed.
+// an agreed boundary. The agents of the members are then probed.
 void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure);
 
 }  // namespace rekindle::core

@@ -7,7 +7,7 @@
 namespace rekindle::core {
 namespace {
 
-// Returns the positions of the last two slashes, or npos.
+// Returns the positions of the last two slashes of a trainer's identity, or npos where it has fewer.
 std::pair<size_t, size_t> Cuts(std::string_view trainer) {
   const size_t last = trainer.rfind('/');
   if (last == std::string_view::npos || last == 0) return {std::string_view::npos, std::string_view::npos};
@@ -37,7 +37,7 @@ std::string NodeOf(const std::string& trainer) { return std::string(PlaceOf(trai
 std::string AnyTrainerOf(const std::string& slot) { return slot + "/0"; }
 
 std::string DescribeExit(int exit_code, const std::string& reason) {
-  // The agent's own words say more than the bare exit code.
+  // The agent's own words about an exit say more than the bare exit code.
   if (!reason.empty()) return absl::StrCat(exit_code < 0 ? "was " : "ended with ", Bounded(reason));
   return exit_code < 0 ? absl::StrCat("was killed by signal ", -exit_code)
                        : absl::StrCat("exited with code ", exit_code);

@@ -1,4 +1,4 @@
-// Makes the words of reasons. Every decision is explained in one sentence.
+// Makes the words of the reasons for decisions. Every decision is explained in one sentence.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_TEXT_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_TEXT_H_
 
@@ -19,10 +19,12 @@ int SlotOf(const std::string& trainer);
 // Returns the node in a trainer's identity, or the whole of it where it has no slot.
 std::string NodeOf(const std::string& trainer);
 
-// Returns a trainer's identity from which `NodeOf` and `SlotOf` read that slot's node and number.
+// Returns a trainer's identity from which `NodeOf` and `SlotOf` read the node and the number of `slot`, which is
+// "<node>/<slot>".
 std::string AnyTrainerOf(const std::string& slot);
 
-// Returns words such as "was killed by signal 9" or "exited with code 3". They use the agent's reason where it has one.
+// Describes how a trainer exited, in words such as "was killed by signal 9" or "exited with code 3". Uses the agent's
+// reason where it gives one.
 std::string DescribeExit(int exit_code, const std::string& reason);
 
 // Returns "a", "a and b" or "a, b and c".

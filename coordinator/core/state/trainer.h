@@ -1,4 +1,4 @@
-// Defines what is known of one trainer process.
+// Defines what the core knows of one trainer process.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_TRAINER_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_TRAINER_H_
 
@@ -18,29 +18,30 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 // A job remembers at most this many of its trainers.
 inline constexpr size_t kMaxTrainers = 4096;
 
-// Holds the names that were heard of last.
+// A set of names that is bounded: a full one forgets the name that was set longest ago.
 using RecentNames = Recent<std::monostate>;
 
 // Describes one trainer process.
 struct Trainer {
-  // If it is false, only the trainer's agent has spoken of the trainer.
+  // `reported` says that the trainer itself has reported. If it is false, only the trainer's agent has spoken of it.
   bool reported = false;
-  // The trainer's newest report arrived at this time.
+  // `heard` is when the trainer's newest report arrived.
   double heard = -kNever;
-  // The trainer or its agent last spoke of the trainer at this time (remembered.h).
+  // `spoken_of` is when the trainer or its agent last spoke of the trainer (remembered.h).
   double spoken_of = -kNever;
-  // `death` says how it died, as in "was killed by signal 9 (agent of n2)", and is empty while it is not known to be
-  // dead. `death_kind` is the kind of that fault. `certain` says that the death is certain (fence.h).
+  // `death` says how the trainer died, as in "was killed by signal 9 (agent of n2)", and is empty while the trainer is
+  // not known to be dead. `death_kind` is the kind of that fault. `certain` says that the death is certain (fence.h).
   std::string death;
   std::string death_kind;
   bool certain = false;
-  // The trainer first reported its stop in its newest generation at this time.
+  // `stopped_at` is when the trainer first reported its stop in its newest generation.
   double stopped_at = 0;
-  // The trainer did not stop in time during the running regroup.
+  // `left_out` says that the trainer did not stop in time during the running regroup.
   bool left_out = false;
-  // The trainer has stopped in the running regroup. What it is told may change.
+  // `waits` says that the trainer has stopped in the running regroup. It stays true when the trainer's directive
+  // changes.
   bool waits = false;
-  // The report has the highest sequence number so far.
+  // `report` is the report with the highest sequence number so far.
   v1::TrainerReport report;
 };
 

@@ -15,13 +15,16 @@
 namespace rekindle::core {
 namespace {
 
-// An alert is due at each of these percentages. The pause is the third level.
+// The user gets an alert when each of these percentages of the budget is spent. The job's pause at `kAllSpent` is the
+// third level.
 constexpr std::array kLevels = {50, 80};
 constexpr int kAllSpent = 100;
-// A level is told again only if a raise of the budget brought the share so far below it. The unit is percent.
+// An alert comes again only if a raise of the budget brought the spent share this many percentage points below its
+// level.
 constexpr int kEaseLevels = 5;
-constexpr double kUnusual = 2;  // Times the usual rate.
-// An alert about the rate may come again once the rate was below so many times the usual one for `kUsualAfterHours`.
+constexpr double kUnusual = 2;  // Multiple of the usual rate.
+// An alert about the rate of spending may come again once the rate was below this multiple of the usual one for
+// `kUsualAfterHours`.
 constexpr double kUsualAgain = 1.5;
 constexpr double kUsualAfterHours = 1.0 / 6;
 
@@ -33,7 +36,7 @@ void TellLevels(Turn& turn, Job& job) {
   v1::Cost* cost = CostOf(job);
   const double percent = 100 * cost->spent() / cost->budget();
   if (cost->alerted_percent() > 0 && percent < cost->alerted_percent() - kEaseLevels) {
-    // The budget was raised. Levels below the present share are not news.
+    // The budget was raised. Alert levels below the share that is spent now are not news.
     cost->set_alerted_percent(0);
     for (const int level : kLevels) {
       if (percent >= level - kEaseLevels) cost->set_alerted_percent(level);
@@ -76,8 +79,8 @@ void TellBurnRate(Turn& turn, Job& job) {
                             cost->rate() / cost->usual_rate(), Money(cost->usual_rate(), cost->currency())));
 }
 
-// Returns how long before the budget is spent the pause must begin. The step has to end, and a checkpoint has to be
-// written.
+// Returns how many seconds before the budget is spent the pause must begin, because the step has to end and a
+// checkpoint has to be written.
 double LeadSeconds(const Tunables& tunables, const Job& job) {
   constexpr double kSteps = 2;
   return tunables.evaluation_seconds + tunables.pause_seconds + kSteps * job.record.job().status().step_seconds();
@@ -93,8 +96,8 @@ void Stop(Turn& turn, Job& job) {
             absl::StrCat(job.active ? "pause at the next step boundary: " : "", job.record.budget_stop()));
 }
 
-// Returns how many slots a job that holds nothing but nodes without a price lacks of its minimum. A gang comes together
-// in one group of nodes, so none of those that it holds counts for it.
+// Returns how many more slots a job needs for its minimum, if it holds nothing but nodes without a price. A gang must
+// have all of its slots in one group of nodes, so none of the nodes that it holds counts.
 int SlotsToBuy(const State& state, const Job& job) {
   const int least = MinWorkers(job);
   double held = 0;
@@ -107,8 +110,8 @@ int SlotsToBuy(const State& state, const Job& job) {
   return least == MaxWorkers(job) ? least : least - has;
 }
 
-// Frees the nodes of a paused job when its state is safe, or when the limit is reached anyhow, because they cost until
-// then.
+// Frees the nodes of a job that its budget has paused, because they cost money as long as the job has them. Frees them
+// once the job's state is safe, or once the budget is exceeded anyhow.
 void TryRelease(Turn& turn, Job& job) {
   const v1::Cost& cost = *CostOf(job);
   const double over = cost.spent() - cost.budget();
@@ -164,7 +167,7 @@ absl::Status SetBudget(Turn& turn, Job& job, double budget) {
 absl::Status CheckResume(const Turn& turn, const Job& job) {
   const v1::Cost& cost = job.record.job().status().cost();
   if (job.record.budget_stop().empty()) return absl::OkStatus();
-  // With less than this the job would be paused again at once, or as soon as its nodes are back.
+  // With a budget of no more than `least` the job would be paused again at once, or as soon as its nodes are back.
   const double now = UnixNow(turn);
   const double price = LowestPrice(turn.state, job, now);
   const double rate = std::max(cost.usual_rate(), MinWorkers(job) * price);
@@ -181,18 +184,19 @@ absl::Status CheckResume(const Turn& turn, const Job& job) {
 void KeepBudget(Turn& turn, Job& job) {
   v1::Cost* cost = CostOf(job);
   if (!job.account.shares.empty()) TellBurnRate(turn, job);
-  // A job that gave its nodes to another job goes on when there is room, also in its budget.
+  // A job that gave its nodes to another job goes on by itself when there is room for it, so its budget counts
+  // meanwhile.
   const bool rests = job.record.released() && (job.record.halt().empty() || job.record.want_paused());
   if (cost->budget() <= 0 || rests) return;
   // A finishing job is not stopped, because what it has to save was paid for already.
   if (IsFinishing(job)) return TellLevels(turn, job);
   if (!job.record.budget_stop().empty()) return TryRelease(turn, job);
   TellLevels(turn, job);
-  // A job that waits does not hear when its old nodes are free or when prices change, so that it looks again in time.
+  // A waiting job is not told when its old nodes are free or when prices change, so it is looked at again in time.
   if (!job.active) turn.Wake(job, turn.now + turn.state.tunables.evaluation_seconds);
   const double rate = LivingRate(turn.state, job, UnixNow(turn));
   if (rate <= 0 && cost->spent() < cost->budget()) {
-    // Nothing that the job has could be stopped to save money.
+    // The job has nothing that could be stopped to save money.
     const bool waits = !job.active && job.record.lost_nodes().empty();
     const int lacks = waits ? SlotsToBuy(turn.state, job) : 0;
     if (RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn))) < lacks) Stop(turn, job);

@@ -7,16 +7,18 @@
 
 namespace rekindle::core {
 
-// Returns INVALID_ARGUMENT where no price is known, or where the budget does not cover even a minute.
+// Returns INVALID_ARGUMENT where the spec has a budget and no price is known, or where the budget does not cover even a
+// minute.
 absl::Status CheckBudget(const State& state, const v1::JobSpec& spec, double unix_now);
 
-// Sets a new limit for a job. Returns INVALID_ARGUMENT for the same reasons as CheckBudget, or where it is spent
-// already.
+// Sets a new budget for a job. Returns INVALID_ARGUMENT for the same reasons as CheckBudget, or where that much is
+// spent already.
 absl::Status SetBudget(Turn& turn, Job& job, double budget);
-// Returns FAILED_PRECONDITION while the budget that paused the job has no room.
+// Returns FAILED_PRECONDITION where a budget has paused the job and still has no room for it.
 absl::Status CheckResume(const Turn& turn, const Job& job);
 
-// Alerts, pauses or releases the job as its budget demands. REQUIRES: costs are counted up to now.
+// Alerts the job's user, pauses the job or releases its nodes as its budget demands. REQUIRES: costs are counted up to
+// now.
 void KeepBudget(Turn& turn, Job& job);
 
 }  // namespace rekindle::core

@@ -14,14 +14,14 @@ namespace {
 constexpr char kOverBudget[] = "the budget must not be crossed";
 constexpr char kAtBoundary[] = "at the next step boundary";
 
-// Returns the cause of the halt in words that stay true once the job goes on.
+// Returns the cause of a job's halt in words that stay true once the job goes on.
 std::string CauseOfHalt(const Job& job) {
   const std::string& halt = job.record.halt();
   if (IsForHours(job)) return absl::StrCat("the job had to wait ", absl::StripPrefix(halt, "waits "));
   return halt.substr(0, halt.find(kWaitsFor));
 }
 
-// Returns the kind of the event that tells of such a halt.
+// Returns the kind of the event that tells of a halt of this kind.
 const char* EventOf(HaltKind kind) {
   switch (kind) {
     case HaltKind::kOffPeak:
@@ -34,7 +34,7 @@ const char* EventOf(HaltKind kind) {
   return "preempted";
 }
 
-// Returns whether nothing but its user stops the job.
+// Returns whether the job is paused by nothing but its user.
 bool IsForUser(const v1::JobRecord& record) {
   return record.want_paused() && record.budget_stop().empty() && record.retries_stop().empty();
 }
@@ -52,13 +52,13 @@ std::string DescribeStopped(const Job& job) {
   return IsForBudget(job.record) ? DescribeOverBudget(job) : reason;
 }
 
-// Returns whether the status says that the job has stopped for what must stop it now.
+// Returns whether the status says already that the job has stopped for the reason for which it must stop now.
 bool IsShownStopped(const Job& job) {
   const std::string reason = StopReason(job);
   return reason.empty() || job.record.decided().stopped_for() == reason;
 }
 
-// Shows what a job does now. REQUIRES: the job keeps no final state, which has a status of its own.
+// Shows in its status what a job does now. REQUIRES: the job keeps no final state, which has a status of its own.
 void ShowPresent(const Turn& turn, Job& job) {
   const v1::JobState state = job.record.job().status().state();
   const bool regroups = state == v1::RUNNING || state == v1::PENDING;
@@ -70,7 +70,7 @@ void ShowPresent(const Turn& turn, Job& job) {
     const std::string& why = job.runs_because.empty() ? job.record.membership().reason() : job.runs_because;
     if (!why.empty()) SetState(turn, job, v1::RUNNING, why);
   } else if (regroups && MustStop(job) && IsForBudget(job.record)) {
-    // The reason names a sum, and what is spent has grown since.
+    // The reason in the status names a sum of money, and more has been spent since.
     ShowRegrouping(turn, job);
   }
 }

@@ -25,7 +25,7 @@
 namespace rekindle::core {
 namespace {
 
-// Returns the members of that membership that nobody has heard of yet.
+// Returns those members of the membership of which nobody has heard yet.
 std::vector<std::string> Unheard(const Job& job, const v1::Membership& membership) {
   std::vector<std::string> unheard;
   for (const v1::Member& member : membership.members()) {
@@ -50,8 +50,8 @@ struct Told {
   std::vector<std::string> awaited;
 };
 
-// Listens to the trainers that are ahead. One that has not reported its membership and is not heard of any more is
-// awaited no longer than silent members are.
+// Gathers what the trainers that are ahead of the record say. A trainer that has not reported its membership and is not
+// heard of any more is awaited no longer than silent members are.
 Told Listen(Turn& turn, Job& job) {
   Told told;
   for (const std::string& id : job.ahead) {
@@ -81,8 +81,9 @@ Told Listen(Turn& turn, Job& job) {
   return told;
 }
 
-// Returns whether a membership was formed by an earlier epoch's coordinator than the record's newest. That coordinator
-// knew less, and was cut off with its members while this one went on.
+// Returns whether the membership that a trainer was told is of an earlier epoch than the record's newest one. The
+// coordinator of that epoch knew less, and was cut off with its members while the coordinator that wrote the record
+// went on.
 bool IsPast(const Job& job, const v1::Membership& told) {
   const v1::Membership& newest = job.record.membership();
   return std::pair(told.epoch(), told.epoch_tag()) < std::pair(newest.epoch(), newest.epoch_tag());
@@ -107,8 +108,8 @@ bool RunsAnother(const NodeState& node, int slot, const std::string& uid) {
   });
 }
 
-// Gives the job the slots of its living members. Slots that the record gave to the job, or to others, say nothing of
-// who lives there now.
+// Gives the job the slots of its living members. What the record says of the slots, of this job or of others, does not
+// show who lives there now.
 void TakeSlots(State& state, const Job& job) {
   const std::string& uid = job.record.job().uid();
   for (auto& [name, node] : state.nodes) {
@@ -124,14 +125,14 @@ void TakeSlots(State& state, const Job& job) {
   }
 }
 
-// Returns whether all trainers that are ahead of the record stand at a boundary, as they were told.
+// Returns whether all trainers that are ahead of the record stand at a step boundary, as they were told.
 bool StandStill(const Job& job) {
   return std::all_of(job.ahead.begin(), job.ahead.end(),
                      [&](const std::string& id) { return job.trainers.at(id).report.phase() == v1::TRAINER_QUIESCED; });
 }
 
-// Forgets what had stopped the job when the record was saved, because it has gone on since. A job that stands still
-// again stays paused.
+// Forgets what had stopped the job when its record was saved, because the job has gone on since. A paused job whose
+// trainers stand still stays paused.
 void ForgetStops(Job& job) {
   v1::JobRecord& record = job.record;
   if (record.want_paused() && StandStill(job)) return;
@@ -156,7 +157,8 @@ void FollowMicroBatch(Job& job, int micro_batch) {
   }
 }
 
-// Takes the identity of the data from the trainers. A record from before the first membership does not have it.
+// Takes the identity of the data and the arithmetic from the trainers, because a record from before the first
+// membership does not have it.
 void TakeIdentity(Job& job) {
   for (const std::string& id : job.ahead) {
     const v1::TrainerReport& report = job.trainers.at(id).report;
@@ -166,8 +168,9 @@ void TakeIdentity(Job& job) {
   job.record.clear_identities();
 }
 
-// Begins a new line if the membership began below what was durable. That happens only where the user let the rest go
-// after the record was saved. A checkpoint that the generation itself saved comes later than where it began.
+// Begins a new line if the membership began below the step that is durable in the record. That happens only where the
+// user gave up the later steps after the record was saved. A checkpoint that the membership's own generation saved does
+// not count, because it is later than where the generation began.
 void TakeLine(Job& job) {
   const v1::Membership& membership = job.record.membership();
   if (membership.step() >= DurableStep(job) || job.record.checkpoint().generation() >= membership.generation()) return;
@@ -176,8 +179,8 @@ void TakeLine(Job& job) {
   job.record.mutable_job()->mutable_status()->set_checkpoint_step(-1);
 }
 
-// Records the members whose machines have booted after the membership was formed, because nothing of them runs any
-// more. Agents spoke before the membership was known, so nobody has noticed that yet.
+// Records the deaths of members whose machines have booted after the membership was formed, because nothing of them
+// runs any more. Agents spoke before the membership was known, so nobody has noticed these deaths yet.
 void RecordBootedAgain(Turn& turn, Job& job) {
   for (const v1::Member& member : job.record.membership().members()) {
     const auto node = turn.state.nodes.find(member.node());
@@ -202,7 +205,7 @@ void TakeMembersOver(Turn& turn, Job& job, const v1::Membership& told) {
   RememberDeaths(turn, job);
   TakeSlots(turn.state, job);
   HoldMembers(turn.state, job);
-  // The job is charged for what its nodes cost since that record was made.
+  // The job is charged for what its nodes cost since its record was saved.
   CountAbsence(turn, job);
   job.regroup.forming = {};
   job.active = true;
@@ -260,8 +263,8 @@ void ConsiderAdoption(Turn& turn, Job& job) {
     return;
   } else if (const std::vector<std::string> unheard = Unheard(job, *told.membership);
              !unheard.empty() && turn.now < job.ahead_since + turn.state.tunables.node_lost_seconds) {
-    // A member that is not heard of when its membership is taken over is soon given up. All members find their way at
-    // the same time, so a short wait is enough.
+    // A member that is not heard of when its membership is taken over is soon given up. All members look for the
+    // coordinator at the same time, so a short wait is enough.
     turn.Wake(job, job.ahead_since + turn.state.tunables.node_lost_seconds);
     SetState(turn, job, job.record.job().status().state(),
              absl::StrCat("waits some seconds for the other members of ", number, ": ", JoinWords(unheard)));

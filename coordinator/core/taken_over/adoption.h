@@ -1,5 +1,5 @@
-// Takes over trainers that live in a generation above the record's. The record was brought back from a copy and is
-// older than what runs. Their membership is taken over instead of being fought.
+// Takes over trainers that live in a generation above the record's, because the record was brought back from a copy and
+// is older than what runs. The coordinator keeps their membership and does not end it.
 #ifndef REKINDLE_COORDINATOR_CORE_TAKEN_OVER_ADOPTION_H_
 #define REKINDLE_COORDINATOR_CORE_TAKEN_OVER_ADOPTION_H_
 
@@ -9,8 +9,9 @@
 
 namespace rekindle::core {
 
-// Takes over the highest membership that trainers report, if all that are heard in it agree. Its members keep their
-// slots before anybody else. Otherwise the status says what is awaited. REQUIRES: IsBehind(job) is true.
+// Takes over the highest membership that the job's trainers report, if all of its members that are heard of agree. They
+// get their slots back before any other job gets them. Otherwise the status says what is awaited. REQUIRES:
+// IsBehind(job) is true.
 void ConsiderAdoption(Turn& turn, Job& job);
 
 }  // namespace rekindle::core

@@ -8,9 +8,9 @@
 
 namespace rekindle::core {
 
-// Lets a job's waiting trainers start anew after records were brought back from a copy. What they found in the store
-// when they started may be older than what is there now, and the record does not know either. They look again as they
-// start.
+// Lets a job's waiting trainers start anew after records were brought back from a copy. What the trainers found in the
+// store when they started may be older than what is there now, and the record does not know of that either. They look
+// into the store again as they start.
 void StartWaitingAnew(const Turn& turn, Job& job);
 
 }  // namespace rekindle::core

@@ -45,7 +45,7 @@ void Estimate(double unix_now, v1::Cost* cost) {
   cost->set_until(unix_now);
 }
 
-// Returns why nothing of the job runs, and what lets it go on. `why` is how it came to that.
+// Returns why nothing of the job runs, and what lets the job go on. `why` is the first part of that text.
 std::string DescribeBroughtBack(const std::string& why, const std::string& name, bool old_is_gone) {
   return absl::StrCat(
       why, "; `rekindle resume ", name,
@@ -58,8 +58,8 @@ void ShowBroughtBack(const Turn& turn, Job& job, const std::string& reason) {
 }
 
 // Passes over generations that left no trace in the store, because they neither began from a checkpoint nor saved one.
-// If one of them steps after all, the next generation has a number above it, so that the store takes nothing of it any
-// more.
+// If such a generation steps after all, the next one has a higher number, so that the store takes nothing from the old
+// one any more.
 void PassUnseen(v1::JobRecord* record) {
   record->set_store_generation(record->store_generation() + kUnseenGenerations);
 }
@@ -73,13 +73,13 @@ v1::JobRecord Revive(const v1::JobFile& file, const Revival& how) {
   record.set_store_generation(
       std::max({record.membership().generation(), record.store_generation(), how.store_generation}));
   if (how.old_is_gone) PassUnseen(&record);
-  // The file does not have the job's members. They report the membership themselves, or are gone.
+  // A job.json does not have the job's members. They report their membership themselves, or are gone.
   record.clear_membership();
   record.set_ended_generation(0);
-  // Where the old trainers are not known to be gone, whoever lives goes on as it was told.
+  // Where the earlier trainers are not known to be gone, those that live go on as they were told.
   if (how.old_is_gone) record.set_want_paused(!how.runs);
   if (how.runs) {
-    // Whatever must stop the job now does so anew.
+    // What stopped the job before is forgotten. If its budget, for example, must still stop it, it is stopped anew.
     record.clear_budget_stop();
     ForgetRetries(record);
     record.set_released(false);

@@ -12,7 +12,7 @@
 namespace rekindle::core {
 
 struct Revival {
-  // `secret` is a fresh one, as the store does not keep the job's.
+  // `secret` is a new one, because the store does not keep the job's old secret.
   std::string secret;
   // `store_generation` is the highest generation that the store knows of.
   int store_generation = 0;
@@ -23,27 +23,28 @@ struct Revival {
   double unix_now = 0;
 };
 
-// Returns the record of a job as its store keeps it. A job that is not over has no membership in it. Living trainers
-// are therefore ahead of the record, and are taken over. The time since the file was written is charged at the rate of
-// then.
+// Returns a job's record from the file in its store. The record of a job that is not over has no membership, so living
+// trainers are ahead of it, and are taken over. The time since the file was written is charged at the rate of that
+// time.
 v1::JobRecord Revive(const v1::JobFile& file, const Revival& how);
 
-// Gives the job its old secret back when an earlier trainer knows it, as the store does not keep it.
+// Gives the job its old secret back when an earlier trainer knows it, because the store does not keep the secret.
 void TakeOldSecret(const Turn& turn, Job& job, const std::string& secret);
 
-// Notes a trainer that reports another secret than the job's new and old ones. The trainer is left alone, as it may
-// belong to a later time than the store's record. REQUIRES: AwaitsOld(job) is true.
+// Notes a trainer that reports neither the job's new secret nor its old one. The trainer is left alone, because it may
+// be newer than the record in the store. REQUIRES: AwaitsOld(job) is true.
 void NoteStranger(const Turn& turn, Job& job, const std::string& trainer);
 
-// Shows in the status that the earlier trainers are awaited. REQUIRES: none of them is heard of now. Some may have
-// been, and have died.
+// Shows in the job's status that its earlier trainers are awaited. REQUIRES: none of them is heard of now. Some may
+// have been heard of, and have died.
 void ShowAwaitedOld(const Turn& turn, Job& job);
 
-// Returns why no verb but `cancel` or `resume --old-is-gone` may be given. REQUIRES: AwaitsOld(job) is true.
+// Returns why the user may give no command for the job but `cancel` or `resume --old-is-gone`. REQUIRES: AwaitsOld(job)
+// is true.
 std::string DescribeAwaitedOld(const Job& job);
 
-// Takes the user's word that none of the earlier trainers runs. Returns FAILED_PRECONDITION, and changes nothing, where
-// some are heard of.
+// Takes the user's word that none of the job's earlier trainers runs. Returns FAILED_PRECONDITION, and changes nothing,
+// where some are heard of.
 absl::Status GiveOldUp(Turn& turn, Job& job);
 
 }  // namespace rekindle::core

@@ -40,7 +40,8 @@ std::string FindFlawInRecord(const Job& job) {
   if (membership.generation() < 0 || record.ended_generation() > membership.generation()) {
     return "its newest generation is none";
   }
-  // Releases before 0.2 wrote no digest, and nothing else tells what they left out from what was lost.
+  // Releases before 0.2 wrote no digest. Without it nobody can tell whether they left a part of a membership out or
+  // whether the part was lost, so such a membership is not checked.
   if (membership.members_size() > 0 && !membership.digest().empty()) {
     if (const std::string flaw = FindFlawIn(membership, job); !flaw.empty()) {
       return absl::StrCat("in its newest membership, ", flaw);
@@ -57,7 +58,8 @@ void SetAside(Turn& turn, Job& job, const std::string& flaw) {
   record.set_store_generation(std::max(0, newest));
   record.clear_membership();
   record.clear_deaths();
-  // This says which members hold the final state. A job whose members are not known goes on from what its store has.
+  // `finishing` says which members hold the final state. The members are not known any more, so the job goes on from
+  // what its store has.
   record.clear_finishing();
   record.set_ended_generation(0);
   record.mutable_recovered()->set_flaw(flaw);

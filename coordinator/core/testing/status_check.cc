@@ -35,7 +35,8 @@ std::string CheckRunning(const v1::JobRecord& record, const std::string& reason)
   const bool halts = !record.want_paused() && !record.halt().empty();
   if (halts != stops) return stops ? "it is not to stop" : "it does not say that it is to stop";
   if (absl::StartsWith(reason, "waits") || absl::StrContains(reason, "; waits for ")) return "it runs, and waits";
-  // The reason is "kept 2: preempted by ...", and not that a node where the job was before had been given up for that.
+  // The job was preempted where its reason begins like "kept 2: preempted by ...". Later in the reason, such words tell
+  // of a node that the job had to give up earlier, and do not count.
   constexpr char kPreempted[] = ": preempted by";
   const bool preempted =
       reason.compare(std::min(reason.size(), reason.find(": ")), sizeof kPreempted - 1, kPreempted) == 0;
@@ -68,7 +69,7 @@ std::string CheckReason(const v1::JobRecord& record) {
   const std::string sums =
       absl::StrCat(Money(cost.spent(), cost.currency()), " of ", Money(cost.budget(), cost.currency()), kSums);
   if (absl::StrContains(reason, kSums) && !absl::StrContains(reason, sums)) return absl::StrCat("now it is ", sums);
-  // Nothing is decided on a record that is older than what runs.
+  // Nothing is decided on a record that is older than what runs, so the rest of the status is not checked.
   if (record.has_recovered() || absl::StrContains(reason, "above the record's")) return "";
   switch (status.state()) {
     case v1::RUNNING:

@@ -1,6 +1,6 @@
-// Checks what a job's status says against the rest of its record. Each sentence may be said at some times and not at
-// others: a job that waits does not run, one that is paused computes nothing, and a sum of money is the present one.
-// This is for tests only.
+// Checks what a job's status says against the rest of its record. Each sentence of a status may be said at some times
+// and not at others: a job that waits does not run, a paused job computes nothing, and a sum of money is the present
+// one. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_TESTING_STATUS_CHECK_H_
 #define REKINDLE_COORDINATOR_CORE_TESTING_STATUS_CHECK_H_
 
@@ -10,7 +10,8 @@
 
 namespace rekindle::core::simulation {
 
-// Returns what the status says that is not true, with the job's name, or an empty string.
+// Returns a statement in the job's status that is not true, after the job's name. Returns an empty string where there
+// is none.
 std::string FindUntruth(const v1::JobRecord& record);
 
 }  // namespace rekindle::core::simulation

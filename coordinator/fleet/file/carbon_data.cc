@@ -21,13 +21,13 @@ using nlohmann::json;
 
 constexpr size_t kMaxRegions = 1000;
 constexpr size_t kLongestName = 64;
-// A history, or a forecast, has at most this many hours.
+// The history of a carbon feed, and its forecast, have at most `kMostHours` hours each.
 constexpr size_t kMostHours = 31 * 24;
-// A gap of up to this many hours without data counts as the hour before it.
+// A gap of up to `kLongestGap` hours between two measurements gets the carbon intensity of the hour before the gap.
 constexpr int64_t kLongestGap = 24;
-// The highest intensity is in g/kWh. Burning lignite badly gives 1500.
+// A carbon intensity above `kHighest` g/kWh is refused as impossible. Badly burnt lignite gives 1500.
 constexpr double kHighest = 5000;
-// Clocks may differ by this many seconds.
+// The clock of a carbon feed may be ahead of this machine's clock by `kAhead` seconds.
 constexpr double kAhead = 600;
 constexpr common::JsonLimits kLimits{.depth = 5, .values = 200'000};
 
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<double>> Hours(const std::string& where, const json& 
   return out;
 }
 
-// Puts what was known of the hours before `series` in front of it.
+// Prepends to `series` the hours before it whose carbon intensity `past` knows.
 void KeepPast(const core::CarbonSeries& past, core::CarbonSeries* series) {
   const auto measured = static_cast<int64_t>(std::ceil(past.known_until / kHour));
   const int64_t end = std::min(past.first + static_cast<int64_t>(past.intensity.size()), measured);

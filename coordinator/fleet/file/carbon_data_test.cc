@@ -22,7 +22,7 @@ std::string Trace(const std::string& first) {
   return std::string(kHeader) + "1970-01-02 " + first + ",10,20\n1970-01-02 01" + first.substr(2) + ",30,20\n";
 }
 
-// Returns a feed's answer in which the region is measured at 10:30 on the first day of 1970.
+// Returns a carbon feed's answer about the region ES, whose fields are `region`.
 std::string Feed(const std::string& region) { return "{\"regions\": {\"ES\": {" + region + "}}}"; }
 constexpr char kAt[] = "\"at\": \"1970-01-01T10:30:00Z\"";
 
@@ -31,7 +31,7 @@ std::string Refused(const std::string& text) {
   book.regions["old"] = {.first = 1, .intensity = {7}, .known_until = kHour};
   const absl::Status taken = TakeCarbonFeed(text, 11 * kHour, &book);
   EXPECT_EQ(taken.code(), absl::StatusCode::kInvalidArgument) << text;
-  // The book is unchanged.
+  // A refused answer leaves the carbon book unchanged.
   EXPECT_EQ(book.regions.size(), 1);
   return std::string(taken.message());
 }
@@ -73,15 +73,15 @@ TEST(CarbonFeed, NowHistoryAndForecastBecomeHours) {
 
 TEST(CarbonFeed, WhatWasHeardStaysAsHistory) {
   core::CarbonBook book;
-  // The value 999 was a forecast.
+  // The value 999 is a forecast, so it does not become a part of the history.
   book.regions["ES"] = {.first = 6, .intensity = {60, 70, 999}, .known_until = 8 * kHour};
   book.regions["gone"] = {.first = 6, .intensity = {1}, .known_until = 7 * kHour};
   ASSERT_TRUE(TakeCarbonFeed(Feed(std::string(kAt) + ", \"gco2eq_per_kwh\": 100"), 11 * kHour, &book).ok());
-  // A gap counts as the hour before it.
+  // Hours without a measurement get the carbon intensity of the hour before them.
   EXPECT_THAT(book.regions.at("ES").intensity, ElementsAre(60, 70, 70, 70, 100));
   EXPECT_EQ(book.regions.at("ES").first, 6);
   EXPECT_EQ(book.regions.count("gone"), 1);
-  // What was known a day before says nothing about the hours between.
+  // A measurement that is older than a day says nothing about the hours since then.
   book.regions["ES"] = {.first = -40, .intensity = {60, 70}, .known_until = -38 * kHour};
   ASSERT_TRUE(TakeCarbonFeed(Feed(std::string(kAt) + ", \"gco2eq_per_kwh\": 100"), 11 * kHour, &book).ok());
   EXPECT_THAT(book.regions.at("ES").intensity, ElementsAre(100));

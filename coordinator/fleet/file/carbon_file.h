@@ -1,4 +1,4 @@
-// This file reads where a fleet file says that carbon intensity comes from.
+// This file reads the part of a fleet file that says where carbon intensity comes from.
 #ifndef REKINDLE_COORDINATOR_FLEET_FILE_CARBON_FILE_H_
 #define REKINDLE_COORDINATOR_FLEET_FILE_CARBON_FILE_H_
 
@@ -21,9 +21,9 @@ struct FeedUrl {
 };
 absl::StatusOr<FeedUrl> ParseFeedUrl(const std::string& url);
 
-// A CarbonFile is written REGION=FILE, or as FILE where the file's name says the region.
+// A CarbonFile is given as REGION=FILE, or as FILE where the name of the file contains the region.
 struct CarbonFile {
-  // `region` is empty where it is not stated.
+  // `region` is empty where only FILE is given.
   std::string region;
   // A relative path starts from the folder `beside`.
   std::string path;

@@ -91,8 +91,8 @@ absl::Status ResolvePool(const std::string& path, const ProviderKind& kind, v1::
   return ResolvePrices(path, pool);
 }
 
-// Describes in words what is scaled. Two pools must not have the same group. The text is empty where a pool has nothing
-// that another pool could have too.
+// Returns in words which group of machines the pool scales. Two pools must not scale the same group. The text is empty
+// where no other pool could scale the pool's machines.
 std::string GroupOf(const ProviderKind& kind, const v1::Fleet::Pool& pool) {
   if (!pool.has_machines() || kind.group == nullptr) return "";
   return absl::StrCat(kind.name, " ", kind.group(pool));

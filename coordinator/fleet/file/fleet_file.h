@@ -1,4 +1,4 @@
-// This file resolves fleet files, which list the pools where nodes can be had (proto/rekindle/v1/fleet.proto,
+// This file resolves fleet files, which list the pools that nodes can come from (proto/rekindle/v1/fleet.proto,
 // docs/fleet.md).
 #ifndef REKINDLE_COORDINATOR_FLEET_FILE_FLEET_FILE_H_
 #define REKINDLE_COORDINATOR_FLEET_FILE_FLEET_FILE_H_
@@ -13,8 +13,8 @@ namespace rekindle::fleet {
 // kind), and a reversed range.
 absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet);
 
-// Removes the pools that do not have that kind of device, or none where `device` is empty. INVALID_ARGUMENT says that
-// no pool has it.
+// Removes the pools whose nodes do not have the kind of device `device`. An empty `device` removes no pool.
+// INVALID_ARGUMENT says that no pool has such devices.
 absl::Status KeepPoolsOf(const std::string& device, v1::Fleet* fleet);
 
 }  // namespace rekindle::fleet

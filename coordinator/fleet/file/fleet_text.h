@@ -9,8 +9,8 @@
 
 namespace rekindle::fleet {
 
-// Returns the fleet as ResolveFleet leaves it. Errors call the text `source`. INVALID_ARGUMENT names the source, the
-// field and the fix.
+// Parses the text of a fleet file and returns the fleet as ResolveFleet leaves it. `source` is what errors call the
+// text. INVALID_ARGUMENT names the source, the field and the fix.
 absl::StatusOr<v1::Fleet> ParseFleet(const std::string& text, const std::string& source);
 
 }  // namespace rekindle::fleet

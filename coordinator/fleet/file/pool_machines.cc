@@ -15,7 +15,8 @@ using Field = google::protobuf::FieldDescriptor;
 constexpr double kStartSeconds = 300;
 constexpr double kDay = 86400;
 
-// Returns how the provider describes the field, or null where its pools do not have it.
+// Returns the provider's description of a field of `machines`, or null where that provider's pools do not have the
+// field.
 const MachineField* FieldOf(const ProviderKind& kind, const Field& field) {
   const auto found = std::find_if(kind.fields.begin(), kind.fields.end(),
                                   [&](const MachineField& each) { return each.name == field.name(); });
@@ -28,7 +29,8 @@ std::vector<const Field*> GivenFields(const v1::Fleet::Machines& machines) {
   return given;
 }
 
-// Checks that each field that is given belongs to the provider, and that each field that the provider needs is given.
+// Checks that each field of `machines` in the fleet file belongs to the provider, and that no field which the provider
+// needs is missing.
 absl::Status CheckFields(const std::string& path, const ProviderKind& kind, const v1::Fleet::Machines& machines) {
   const std::vector<const Field*> given = GivenFields(machines);
   for (const Field* field : given) {
@@ -51,7 +53,8 @@ absl::Status CheckMachineEndpoint(const std::string& field, const std::string& e
   return fit.ok() ? fit : common::WrongField(field, std::string(fit.message()));
 }
 
-// Checks the given fields of one form. REQUIRES: such fields are texts.
+// Calls `check` for each field of `machines` that the fleet file gives and that has the form `form`. REQUIRES: the
+// fields of that form are texts.
 absl::Status CheckForm(const std::string& path, const ProviderKind& kind, const v1::Fleet::Machines& machines,
                        MachineField::Form form, absl::Status (*check)(const std::string&, const std::string&)) {
   for (const Field* field : GivenFields(machines)) {

@@ -10,9 +10,9 @@
 
 namespace rekindle::fleet {
 
-// Fills in defaults and checks the field. INVALID_ARGUMENT names the field below `path` and the fix. Errors are a field
-// that is missing or that this provider does not have, an impossible name, and an endpoint without TLS. REQUIRES: the
-// pool is one of `kind`, and its `max` is filled in.
+// Fills in defaults of a pool's field `machines` and checks it. INVALID_ARGUMENT names the field below `path` and the
+// fix. Errors are a field that is missing or that the provider does not have, an impossible name, and an endpoint
+// without TLS. REQUIRES: `pool` is a pool of the provider `kind`, and its `max` is filled in.
 absl::Status ResolvePoolMachines(const std::string& path, const ProviderKind& kind, v1::Fleet::Pool& pool);
 
 }  // namespace rekindle::fleet

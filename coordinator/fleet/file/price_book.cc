@@ -12,7 +12,7 @@ namespace {
 
 using Pool = v1::Fleet::Pool;
 
-// A price is stale where the provider has not answered for this many seconds.
+// A price that a provider stated is stale when the provider has not answered for `kHeardStaleAfter` seconds.
 constexpr double kHeardStaleAfter = 3600;
 
 // Returns the Unix time of a text in RFC 3339. REQUIRES: ResolveFleet has checked the text.

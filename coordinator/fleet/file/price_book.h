@@ -7,8 +7,9 @@
 
 namespace rekindle::fleet {
 
-// `written` is the Unix time of the file, which counts unless the file states one itself (as_of). REQUIRES:
-// ResolveFleet has resolved the fleet.
+// Returns the price book of a fleet file. `written` is the Unix time at which the file was written. Prices without a
+// history are known from that time on, unless the file itself states a time (`as_of`). REQUIRES: ResolveFleet has
+// resolved the fleet.
 core::PriceBook ToPriceBook(const v1::Fleet& fleet, double written);
 
 }  // namespace rekindle::fleet

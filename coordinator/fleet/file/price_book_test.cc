@@ -39,13 +39,13 @@ std::string Refused(const std::string& text) {
 TEST(PriceBook, EachSecondCostsThePriceOfItsTime) {
   const core::PriceBook book = Book();
   const core::PriceHistory& history = book.pools.at("spot").price;
-  // The first price holds before its time, too.
+  // The first price of a history also holds before the time that it is stated for.
   EXPECT_EQ(core::PriceAt(history, 0), 1);
   EXPECT_EQ(core::PriceAt(history, 7199), 1);
   EXPECT_EQ(core::PriceAt(history, 7200), 2);
   EXPECT_DOUBLE_EQ(core::CostBetween(history, 3600, 10800), 3);
   EXPECT_DOUBLE_EQ(core::CostBetween(history, 5400, 9000), 1.5);
-  // Where a clock went back, nothing has to be paid.
+  // A span of time that ends before it begins, because a clock went back, costs nothing.
   EXPECT_EQ(core::CostBetween(history, 9000, 5400), 0);
   EXPECT_EQ(core::CostBetween({}, 0, 3600), 0);
 }
@@ -53,7 +53,7 @@ TEST(PriceBook, EachSecondCostsThePriceOfItsTime) {
 TEST(PriceBook, OnDemandPricesAreFound) {
   const core::PriceBook book = Book();
   const auto on_demand = [&](const char* pool) { return core::PriceAt(book.pools.at(pool).on_demand, 0); };
-  // The price is that of the pool's zone and not that of the first pool in the region.
+  // The on-demand price of a spot pool is that of its own zone and not that of the first on-demand pool in the region.
   EXPECT_EQ(on_demand("spot"), 6);
   EXPECT_EQ(on_demand("here"), 6);
   EXPECT_EQ(on_demand("stated"), 9);
@@ -67,7 +67,7 @@ TEST(PriceBook, OldPricesAreStale) {
   constexpr double kDay = 86400;
   EXPECT_FALSE(core::IsStale(book, book.pools.at("spot"), 7200 + kDay));
   EXPECT_TRUE(core::IsStale(book, book.pools.at("spot"), 7200 + kDay + 1));
-  // Prices without a history are as old as as_of.
+  // Prices without a history are as old as the `as_of` of the fleet file.
   EXPECT_FALSE(core::IsStale(book, book.pools.at("here"), 2 * kDay));
   EXPECT_TRUE(core::IsStale(book, book.pools.at("here"), 2 * kDay + 1));
 }
@@ -97,14 +97,14 @@ TEST(PriceBook, WhatAProviderSaysBecomesHistory) {
   EXPECT_FALSE(core::TakePrice({"spot", 2}, 6000, book));
   EXPECT_EQ(spot.price.size(), 2u);
   EXPECT_EQ(core::KnownSince(spot, 7000), 6000);
-  // Pools that compare themselves with this one change, too.
+  // A new price of the on-demand pool "sure" also changes the on-demand price of the spot pool "spot".
   EXPECT_TRUE(core::TakePrice({"sure", 4}, 6000, book));
   EXPECT_EQ(core::PriceAt(spot.on_demand, 7000), 4);
   EXPECT_EQ(core::PriceAt(book.pools.at("stated").on_demand, 7000), 9);
-  // Nobody asks a provider for that price.
+  // A price for a pool whose provider is not asked for prices is ignored.
   EXPECT_FALSE(core::TakePrice({"stated", 2}, 7000, book));
   EXPECT_FALSE(core::TakePrice({"nowhere", 2}, 7000, book));
-  // The clock was set back here.
+  // The clock was set back: this answer is from 4000, and the answer before it from 6000.
   EXPECT_TRUE(core::TakePrice({"spot", 3}, 4000, book));
   EXPECT_EQ(core::PriceAt(spot.price, 9000), 3);
   for (int i = 0; i < 3000; ++i) core::TakePrice({"spot", 1.0 + i % 2}, 10'000 + i, book);
@@ -114,7 +114,7 @@ TEST(PriceBook, WhatAProviderSaysBecomesHistory) {
 TEST(PriceBook, APriceThatNobodyRepeatsIsStaleAfterAnHour) {
   core::PriceBook book = AskedBook("t");
   const auto stale = [&](const char* pool, double at) { return core::IsStale(book, book.pools.at(pool), at); };
-  // The price is that of the file, which was written at 1000.
+  // While the provider has not answered, the price is that of the fleet file, which was written at 1000.
   EXPECT_FALSE(stale("spot", 4600));
   EXPECT_TRUE(stale("spot", 4601));
   EXPECT_FALSE(stale("stated", 1e9));

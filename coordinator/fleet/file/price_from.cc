@@ -7,7 +7,7 @@
 namespace rekindle::fleet {
 namespace {
 
-// Checks the fields by which the cloud is asked for a price.
+// Checks the pool's region and instance type, because the cloud is asked for the price of that type in that region.
 absl::Status CheckOffer(const std::string& path, const v1::Fleet::Pool& pool) {
   for (const auto& [field, value] : {std::pair(".region", pool.region()), {".instance_type", pool.instance_type()}}) {
     if (value.empty()) return common::WrongField(path + field, "is missing: its price is asked for by it");

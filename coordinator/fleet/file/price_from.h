@@ -10,8 +10,8 @@
 
 namespace rekindle::fleet {
 
-// Checks the field. INVALID_ARGUMENT names the field below `path` and the fix. REQUIRES: the pool is one of `kind`, and
-// is resolved except for this field.
+// Checks a pool's field `price_from`. INVALID_ARGUMENT names the field below `path` and the fix. REQUIRES: `pool` is a
+// pool of the provider `kind`, and is resolved except for `price_from`.
 absl::Status CheckPriceFrom(const std::string& path, const std::string& currency, const ProviderKind& kind,
                             const v1::Fleet::Pool& pool);
 

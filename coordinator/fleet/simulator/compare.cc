@@ -18,7 +18,7 @@ namespace {
 using scheduler::Capacity;
 using scheduler::kNever;
 
-// A sentence names at most this many pools.
+// A sentence of Caveats names at most `kNamed` pools.
 constexpr size_t kNamed = 5;
 
 double Supply(const WorldPool& pool, int steps) {
@@ -26,7 +26,8 @@ double Supply(const WorldPool& pool, int steps) {
   return std::accumulate(pool.available.begin(), pool.available.end(), 0.0);
 }
 
-// Returns the world with the spot pool that has the most capacity, and with all on-demand pools.
+// Returns the world with only one of its spot pools, the one that has the most capacity, and with all its on-demand
+// pools.
 World OneZone(const World& world) {
   World out{.step_hours = world.step_hours, .steps = world.steps};
   const WorldPool* best = nullptr;
@@ -46,7 +47,7 @@ Outcome SimulatePlanner(const World& world, const FleetJob& job) {
   return Simulate(world, job, planner);
 }
 
-// Sets what the job would have cost without a budget, where the budget ends the job.
+// Sets `needs`, which is what the job would have cost without a budget, where the budget ends the job.
 void SetNeeds(const World& world, const FleetJob& job, PolicyOutcome* of) {
   if (of->outcome.finished || job.budget == kNever) return;
   FleetJob unbounded = job;
@@ -71,7 +72,8 @@ void PlayOptimum(const World& world, const FleetJob& job, PolicyOutcome* of) {
   }
 }
 
-// Today's policies know nothing of speeds, so they see hours and prices of equal work.
+// Today's policies, with which the planner is compared, take no account of the speeds of pools. OnLevelPools gives them
+// hours and prices that are converted to nodes of equal speed.
 class OnLevelPools : public scheduler::Strategy {
  public:
   explicit OnLevelPools(std::unique_ptr<Strategy> strategy) : strategy_(std::move(strategy)) {}
@@ -87,7 +89,8 @@ class OnLevelPools : public scheduler::Strategy {
   const std::unique_ptr<Strategy> strategy_;
 };
 
-// Today's policies need the whole gang at once, and on-demand nodes to fall back to.
+// Today's policies, with which the planner is compared, need the whole gang at once, and on-demand nodes to fall back
+// to.
 template <typename Strategy>
 void PlayGang(const World& world, const FleetJob& job, PolicyOutcome* of) {
   const bool has_room = std::any_of(world.pools.begin(), world.pools.end(), [&](const WorldPool& pool) {

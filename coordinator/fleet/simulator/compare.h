@@ -1,4 +1,4 @@
-// This file plays one job under every policy, for `rekindle simulate`.
+// This file simulates one job under every policy, for `rekindle simulate`.
 #ifndef REKINDLE_COORDINATOR_FLEET_SIMULATOR_COMPARE_H_
 #define REKINDLE_COORDINATOR_FLEET_SIMULATOR_COMPARE_H_
 
@@ -13,7 +13,7 @@ namespace rekindle::fleet {
 struct PolicyOutcome {
   std::string policy;
   std::string meaning;
-  // `left_out` says why the policy was not played. The members below mean nothing then.
+  // `left_out` says why the policy was not played. The members below it mean nothing then.
   std::string left_out;
   // For the policy `optimum`, only the cost of `outcome` counts.
   Outcome outcome;
@@ -22,17 +22,19 @@ struct PolicyOutcome {
   double needs = 0;
 };
 
-// Returns the names of "planner" and of the policies that it is compared with: "on_demand", "greedy_spot" (in the spot
-// pool with most capacity), "next_zone", "uniform_progress" and "optimum".
+// Returns the names of all policies: "planner", and those that it is compared with, which are "on_demand",
+// "greedy_spot" (in the spot pool with most capacity), "next_zone", "uniform_progress" and "optimum".
 std::vector<std::string> Policies();
 
-// Plays the policies that `names` lists, in that order, or all where it is empty. Today's policies run a gang of `max`
-// nodes, and know neither the budget nor the job's `capacity`. They are left out for a fleet without on-demand pools.
-// The optimum is left out for a world that is too large for it. INVALID_ARGUMENT says that a name is not known.
+// Plays the policies that `names` lists, in that order, or all where it is empty. The policies from "on_demand" to
+// "uniform_progress", which are those of today, run a gang of `max` nodes, and know neither the budget nor the job's
+// `capacity`. They are left out for a fleet without on-demand pools. The optimum is left out for a world that is too
+// large for it. INVALID_ARGUMENT says that a name is not known.
 absl::StatusOr<std::vector<PolicyOutcome>> Compare(const World& world, const FleetJob& job,
                                                    const std::vector<std::string>& names);
 
-// Returns what the figures do not contain, one sentence each. That concerns pools without carbon data.
+// Returns what the figures of a comparison do not contain, one sentence each. The sentences concern pools without
+// carbon data.
 std::vector<std::string> Caveats(const World& world, const FleetJob& job);
 
 }  // namespace rekindle::fleet

@@ -1,4 +1,4 @@
-// This file reads lines and cells of a trace file. Its errors name the place.
+// This file reads the lines and cells of a trace file. Its errors name the line and the column.
 #ifndef REKINDLE_COORDINATOR_FLEET_SIMULATOR_CSV_H_
 #define REKINDLE_COORDINATOR_FLEET_SIMULATOR_CSV_H_
 
@@ -11,7 +11,7 @@
 namespace rekindle::fleet {
 
 inline constexpr size_t kMaxCsvBytes = 64 << 20;
-// This allows a time column, and the capacity and price of 1000 zones.
+// `kMaxCsvColumns` allows a time column, and the capacity and price of 1000 zones.
 inline constexpr size_t kMaxCsvColumns = 2001;
 inline constexpr size_t kMaxCsvCells = 8'000'000;
 
@@ -19,14 +19,15 @@ inline constexpr size_t kMaxCsvCells = 8'000'000;
 // cells are views into the text, which must outlive it.
 class Csv {
  public:
-  // Returns INVALID_ARGUMENT where there is no header or no row, where a column is named twice, where a row has another
-  // number of cells, or where the text exceeds the limits above. Exceeded limits are found before memory is taken.
+  // Reads a text. Returns INVALID_ARGUMENT where there is no header or no row, where a column is named twice, where a
+  // row has another number of cells than the header, or where the text exceeds `kMaxCsvBytes`, `kMaxCsvColumns` or
+  // `kMaxCsvCells`. Exceeded limits are found before memory is taken.
   static absl::StatusOr<Csv> Read(std::string_view text, const std::string& source);
 
   const std::vector<std::string_view>& header() const { return header_; }
   size_t rows() const { return cells_.size() / header_.size(); }
   std::string_view cell(size_t row, size_t column) const { return cells_[row * header_.size() + column]; }
-  // Returns a number that is at least `low`. The error names the line and the column.
+  // Returns the number in a cell, which must be at least `low`. The error names the line and the column.
   absl::StatusOr<double> Number(size_t row, size_t column, double low) const;
   absl::Status Error(size_t row, std::string_view what) const;
 

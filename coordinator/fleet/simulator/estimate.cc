@@ -13,15 +13,17 @@ namespace {
 
 using scheduler::kNever;
 
-// A job without a deadline gets this many times its work as time, and `kAtLeastHours` more.
+// A job without a deadline gets `kLongest` times the hours of its work as time, and `kAtLeastHours` more.
 constexpr double kLongest = 3;
 constexpr double kAtLeastHours = 24;
-// A step has this many seconds. It is longer where `kSyntheticSteps` steps are too few for the job.
+// A step of a synthetic world has `kSyntheticStep` seconds. It is longer where `kSyntheticSteps` steps are too few for
+// the job.
 constexpr double kSyntheticStep = 300;
 constexpr double kSyntheticSteps = 5e4;
-// Pools times steps of all worlds together are at most this many.
+// The number of pools times the number of steps, over all worlds together, is at most `kMaxCells`.
 constexpr double kMaxCells = 50e6;
-// The seeds of two worlds are this far apart. The pools of a world take the seeds between them.
+// The seeds of two successive synthetic worlds are `kSeedStride` apart. Each pool of a world has one of the seeds
+// between them.
 constexpr uint64_t kSeedStride = 1000;
 
 double HoursFor(const FleetJob& job, double least_speed) {

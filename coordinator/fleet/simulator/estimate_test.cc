@@ -71,7 +71,7 @@ TEST(Estimate, TracesArePlayedFromSeveralMoments) {
   const auto worlds = FromSeveralStarts(world, job, 4);
   ASSERT_EQ(worlds.size(), 4u);
   EXPECT_EQ(worlds[0].steps, 60);
-  // The last world leaves room for the deadline.
+  // The last world begins so early that it has enough steps for the job's deadline.
   EXPECT_EQ(worlds[3].steps, 42);
   const auto estimates = EstimateOver(worlds, job);
   ASSERT_TRUE(estimates.ok()) << estimates.status();

@@ -2,9 +2,9 @@
 // timeline with its reasons.
 //
 //   job KEY=VALUE ...         sets hours, min, max, deadline, budget, start, pause, green, refusal
-//   spot NAME PRICE N*H ...   is a pool with N nodes for H hours, then the next N*H, ...
+//   spot NAME PRICE N*H ...   is a spot pool with N nodes for H hours, then the next N*H, ...
 //   on_demand NAME PRICE      is an on-demand pool
-//   grams NAME G*H ...        is what a node emits in an hour there, from the day before the job on
+//   grams NAME G*H ...        lets its nodes emit G grams an hour for H hours, from the day before the job on
 //   play STEP                 plays the job and plans every STEP hours
 #include <cmath>
 #include <map>
@@ -24,7 +24,7 @@ double Number(const std::string& text) {
   return value;
 }
 
-// A Spell is written as "3*2", which means 3 for 2 hours.
+// A Spell is a value and how long it holds. It is written as "3*2", which means the value 3 for 2 hours.
 struct Spell {
   double value = 0;
   double hours = 0;
@@ -46,7 +46,7 @@ class Story {
       for (const Spell& spell : spells) grams_[words[1]].insert(grams_[words[1]].end(), spell.hours, spell.value);
       return {};
     }
-    // The word has the form PRICE or PRICE*SPEED.
+    // The third word of a pool's line has the form PRICE or PRICE*SPEED.
     const std::vector<std::string> price = absl::StrSplit(words[2], '*');
     pools_.push_back({.name = words[1], .price = {Number(price[0])}});
     if (price.size() > 1) pools_.back().speed = Number(price[1]);

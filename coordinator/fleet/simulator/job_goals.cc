@@ -10,7 +10,7 @@
 namespace rekindle::fleet {
 namespace {
 
-// Checks a word that need not be there.
+// Checks that a field holds one of the known words, or none.
 absl::Status CheckWord(const std::string& field, const std::string& word, const std::vector<std::string>& known) {
   return word.empty() ? absl::OkStatus() : common::CheckOneOf(field, word, known);
 }

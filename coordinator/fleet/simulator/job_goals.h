@@ -1,4 +1,4 @@
-// This file reads from a job file what the job wants from the fleet.
+// This file reads from a job file what the job wants from the fleet, such as its deadline and its budget.
 #ifndef REKINDLE_COORDINATOR_FLEET_SIMULATOR_JOB_GOALS_H_
 #define REKINDLE_COORDINATOR_FLEET_SIMULATOR_JOB_GOALS_H_
 
@@ -8,7 +8,8 @@
 
 namespace rekindle::fleet {
 
-// Returns INVALID_ARGUMENT where a goal or an estimate is missing or impossible.
+// Returns the job with its goals and estimates. INVALID_ARGUMENT says that a goal or an estimate is missing or
+// impossible.
 absl::StatusOr<FleetJob> ResolveGoals(const v1::JobSpec& spec);
 
 }  // namespace rekindle::fleet

@@ -14,11 +14,12 @@ namespace {
 using scheduler::kNever;
 
 constexpr int kMaxParts = 40'000;
-// The dynamic program may update this many cells, which takes about two seconds.
+// The dynamic program may update `kMaxUpdates` cells, which takes about two seconds.
 constexpr double kMaxUpdates = 8e9;
-// The tables of the dynamic program may take this many bytes.
+// The tables of the dynamic program may take `kMaxBytes` bytes.
 constexpr double kMaxBytes = 256 << 20;
-// The bound may look at this many pools times steps. Each of them needs 16 bytes for its offer.
+// The number of pools times the number of steps that ElasticBound looks at is at most `kMaxBoundCells`. It needs 16
+// bytes for each pool and step.
 constexpr double kMaxBoundCells = 16e6;
 constexpr double kRounding = 1e-9;
 
@@ -31,9 +32,10 @@ int StepsUntil(const World& world, double end) {
   return static_cast<int>(std::min<double>(world.steps, std::ceil(end / world.step_hours - kRounding)));
 }
 
-// A GangProgram finds the least cost for each amount of work done and each place. Work is counted in parts and begins
-// at -start, because a start counts as work that is owed. Place 0 is nowhere. The program only looks at the band of
-// work that can have been done by a step, and from which the rest can still be done in time.
+// A GangProgram finds the least cost of a gang by dynamic programming, with one cell for each amount of work done and
+// each place. Place 0 is no pool, and all other places are pools. Work is counted in parts of a step. It begins below
+// 0, at minus the length of a start, because a start counts as work that is owed. For each step the program only looks
+// at the amounts of work that can have been done by then, and from which the rest can still be done in time.
 class GangProgram {
  public:
   GangProgram(const World& world, const FleetJob& job) : world_(world), job_(job) {
@@ -46,7 +48,7 @@ class GangProgram {
     start_ = job.start_hours > 0 ? std::max(1, static_cast<int>(std::lround(job.start_hours / part_))) : 0;
   }
 
-  // Returns whether the program stays within its limits with the present number of parts in a step.
+  // Returns whether the dynamic program stays within its limits with the present number of parts in a step.
   bool Fits() const {
     const double goal = job_.hours / world_.step_hours * gained_;
     const double start = job_.start_hours / world_.step_hours * gained_ + 1;
@@ -70,8 +72,8 @@ class GangProgram {
  private:
   static constexpr float kForbidden = 1e18F;
 
-  // Low and High are the ends of the band before a step. Cells outside it are not written, and cells below it are not
-  // read.
+  // Low and High are the least and the most work that the program looks at before a step. Cells above High are not
+  // written, and cells below Low are not read.
   int Low(int step) const {
     return static_cast<int>(std::max<int64_t>(0, Last() - static_cast<int64_t>(steps_ - step) * gained_));
   }
@@ -93,7 +95,7 @@ class GangProgram {
       const WorldPool& pool = world_.pools[place - 1];
       std::vector<float>& next = next_[place];
       const bool there = pool.Available(step) >= job_.max && gained > 0;
-      // Cells that no work of this step leads to are forbidden.
+      // A cell is forbidden if the gang cannot get to it by working in the step.
       const int filled = there ? std::min(Last() + 1, low + gained) : High(step + 1) + 1;
       std::fill(next.begin() + std::min(filled, Low(step + 1)), next.begin() + filled, kForbidden);
       if (there) Work(place, low, high, static_cast<float>(pool.Price(step) * job_.max * part_), gained);
@@ -101,20 +103,20 @@ class GangProgram {
     std::swap(cost_, next_);
   }
 
-  // Lets the job go on in this place, or start there from any other.
+  // Lets the gang go on in the pool `place` for one step, or start there from any other place.
   void Work(size_t place, int low, int high, float part_price, int gained) {
     const float* at = cost_[place].data();
     const float* from = next_[0].data() + start_;
     float* next = next_[place].data() + gained;
     const float price = part_price * static_cast<float>(gained);
-    // This is the last cell that is not done in this step.
+    // `goes_on` is the last cell from which a whole step of work does not finish the job yet.
     const int goes_on = std::min(high, Last() - gained - 1);
-    // This is the last cell that a start can reach.
+    // `starts` is the last cell that a start in the place can lead to.
     const int starts = std::min(goes_on, Last() - start_);
     for (int i = low; i <= starts; ++i) next[i] = std::min(at[i], from[i]) + price;
     for (int i = std::max(low, starts + 1); i <= goes_on; ++i) next[i] = at[i] + price;
     for (int i = std::max(low, goes_on + 1); i <= high; ++i) {
-      // Only the missing work is paid for. The last part may be worked partly.
+      // In the step that finishes the job only the missing work is paid for, which may be a fraction of the last part.
       const double missing = (Last() - i) - (goal_ - job_.hours / part_);
       const float paid = i <= Last() - start_ ? std::min(at[i], from[i]) : at[i];
       if (paid < kForbidden) best_ = std::min(best_, paid + part_price * missing);
@@ -155,7 +157,7 @@ absl::StatusOr<double> ElasticBound(const World& world, const FleetJob& job) {
   const int steps = StepsUntil(world, end);
   if (static_cast<double>(steps) * static_cast<double>(world.pools.size()) > kMaxBoundCells) return TooLarge(world);
   const bool equal = EquallyFast(world);
-  // Each offer has the price of an hour's work, and the amount of such work.
+  // An offer is the price of an hour's work, and how many such hours can be bought for it.
   std::vector<std::pair<double, double>> offers;
   std::vector<std::tuple<double, double, int>> now;
   for (int step = 0; step < steps; ++step) {

@@ -20,8 +20,9 @@ using scheduler::kNever;
 
 constexpr double kRounding = 1e-9;
 
-// Finds the most work that can be done by each moment, in each pool and over all pools. A start counts as work that is
-// owed. A job that waits keeps its work. More work is never worse, so one figure for each pool is enough.
+// Returns the earliest finish of a gang. It computes the most work that can be done by each moment, in each pool and
+// over all pools. A start counts as work that is owed. A job that waits keeps its work. More work is never worse, so
+// one figure for each pool is enough.
 Finish GangFinish(const World& world, const FleetJob& job) {
   struct Done {
     double work = -kNever;
@@ -71,9 +72,9 @@ class SlidingLeast {
   std::deque<std::pair<int, int>> least_;
 };
 
-// A node works only where it was there during its whole start. So the work in a pool is limited by the room that it had
-// during all that time. The nodes of `early` work from the beginning of the step, and those of `late` from `offset_`
-// hours later.
+// ElasticFinish finds the earliest finish of an elastic job. A node works only where its pool had room for it during
+// its whole start, so the work in a pool is limited by the least room that the pool had during a start. The nodes of
+// `early` work from the beginning of the step, and those of `late` from `offset_` hours later.
 class ElasticFinish {
  public:
   ElasticFinish(const World& world, const FleetJob& job)
@@ -113,7 +114,7 @@ class ElasticFinish {
  private:
   struct Nodes {
     int nodes = 0;
-    // `speed` is the sum over all nodes.
+    // `speed` is the sum of the speeds of all nodes.
     double speed = 0;
   };
 
@@ -123,7 +124,7 @@ class ElasticFinish {
     to->speed += nodes * speed;
   }
 
-  // Returns the nodes that work at the step's beginning, and those that work from `offset_` on.
+  // Returns the nodes that work from the beginning of the step, and the nodes that work from `offset_` hours later.
   std::pair<Nodes, Nodes> Working(int step) {
     Nodes early, late;
     for (const size_t p : fastest_first_) {
@@ -137,7 +138,7 @@ class ElasticFinish {
     return {early.nodes < job_.min ? Nodes() : early, late.nodes < job_.min ? Nodes() : late};
   }
 
-  // Returns the mean price of the `nodes` cheapest nodes.
+  // Returns the mean price of the `nodes` cheapest nodes in the step.
   double Price(int step, int nodes) {
     offers_.clear();
     for (const WorldPool& pool : world_.pools) offers_.emplace_back(pool.Price(step), pool.Available(step));
@@ -154,7 +155,7 @@ class ElasticFinish {
 
   const World& world_;
   const FleetJob& job_;
-  // A start takes `started_` whole steps and `offset_` hours.
+  // The start of a node takes `started_` whole steps and `offset_` hours.
   const int started_;
   double offset_ = 0;
   std::vector<SlidingLeast> late_, early_;
@@ -165,7 +166,7 @@ class ElasticFinish {
 absl::Status CheckBudget(const World& world, const FleetJob& job) {
   if (job.budget == kNever) return absl::OkStatus();
   absl::StatusOr<double> least = LeastCost(world, job);
-  // This bound holds for a gang too, but may be lower than its least cost.
+  // The bound for an elastic job also holds for a gang, but may be lower than the gang's least cost.
   if (!least.ok()) least = ElasticBound(AllowedTo(job, world), job);
   if (!least.ok() || *least <= job.budget || *least == kNever) return absl::OkStatus();
   FleetJob unbounded = job;

@@ -14,23 +14,24 @@ World AllowedTo(const FleetJob& job, const World& world);
 struct Finish {
   // `hours` is `kNever` where the world ends before the job does.
   double hours = scheduler::kNever;
-  // `cost` is about what a plan costs that is done at that time.
+  // `cost` is about what a plan costs that finishes after `hours`.
   double cost = 0;
 };
 
 // Returns the earliest finish with perfect knowledge of the traces, on the pools that the job may use, whatever the
-// deadline and the budget are. It is exact for a gang. For an elastic job it is a bound, with as many nodes as could
-// work at once and with free moves.
+// deadline and the budget are. The result is exact for a gang. For an elastic job it is a bound, with as many nodes as
+// could work at once and with free moves.
 Finish EarliestFinish(const World& world, const FleetJob& job);
 
-// Returns the least that the job costs with perfect knowledge, on the pools that it may use. RESOURCE_EXHAUSTED is
-// explained in optimum.h.
+// Returns the least that the job can cost with perfect knowledge of the traces, on the pools that it may use.
+// RESOURCE_EXHAUSTED is explained in optimum.h.
 absl::StatusOr<double> LeastCost(const World& world, const FleetJob& job);
 
-// Returns OK where the deadline can be kept at all. FAILED_PRECONDITION states the earliest finish and what it costs.
+// Returns OK where the job's deadline can be kept at all. FAILED_PRECONDITION states the earliest finish and what it
+// costs.
 absl::Status CheckDeadline(const World& world, const FleetJob& job);
 
-// Returns OK where the deadline and the budget can be kept at all. FAILED_PRECONDITION states the earliest finish and
+// Returns OK where the job's deadline and budget can be kept at all. FAILED_PRECONDITION states the earliest finish and
 // what it costs, or the least budget that would be enough.
 absl::Status CheckReachable(const World& world, const FleetJob& job);
 

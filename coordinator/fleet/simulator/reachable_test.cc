@@ -1,4 +1,4 @@
-// These tests check what is impossible, and what is left out of a comparison.
+// These tests check which deadlines and budgets are impossible, and which policies are left out of a comparison.
 #include "coordinator/fleet/simulator/reachable.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ TEST(Reachable, TheEarliestFinishIsOfWhatTheJobAllows) {
               HasSubstr("the job cannot finish on spot capacity alone within the 20.0 h of the traces"));
 }
 
-// A greedy choice would take the first pool, which is gone when the start is done.
+// A greedy choice would take the first pool, whose node is gone when the start is done.
 TEST(Reachable, TheEarliestFinishForeseesInterruptions) {
   const World world = MakeWorld({{1, 0}, {1}}, false);
   EXPECT_NEAR(EarliestFinish(world, Gang(4, kNever)).hours, 4.25, 1e-9);
@@ -70,7 +70,8 @@ TEST(Reachable, TheEarliestFinishForeseesInterruptions) {
   EXPECT_NEAR(finish.hours, 0.5 + (8 - 0.5), 1e-9);
   EXPECT_NEAR(finish.cost, (8 + 2 * 0.25) * kSpot, 1e-9);
   elastic.min = 2;
-  // The job is a gang now. Only the first half hour has room for it, and no single pool has.
+  // With `min` equal to `max` the job is a gang of two nodes. Only the first half hour has room for two nodes, and not
+  // in a single pool.
   elastic.hours = 0.25;
   EXPECT_EQ(EarliestFinish(world, elastic).hours, kNever);
 }
@@ -96,7 +97,7 @@ TEST(Optimum, IsLeftOutOfWorldsThatAreTooLarge) {
   EXPECT_EQ(ElasticBound(world, job).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
-// Work is counted in coarser parts of a step where finer ones would be too many.
+// GangOptimum counts work in coarser parts of a step where finer ones would be too many.
 TEST(Optimum, StaysNearInCoarserParts) {
   World world = MakeWorld({{1}});
   world.steps = 15'000;
@@ -125,7 +126,7 @@ TEST(Compare, BaselinesAreLeftOutWithoutOnDemandPools) {
 TEST(Compare, SaysWhatCrossesTheBudgetAndWhatItWouldTake) {
   World world = MakeWorld({{1, 0, 0, 1, 0}});
   FleetJob job = Gang(4, 9);
-  // Spot capacity is short, and on demand the job costs more than this.
+  // Spot capacity is short, and on-demand capacity costs more than the budget.
   job.budget = 6;
   EXPECT_GT(Only(world, job, "on_demand").outcome.over_budget, 6);
   const PolicyOutcome planner = Only(world, job, "planner");

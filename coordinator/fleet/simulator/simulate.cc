@@ -69,7 +69,8 @@ class Play {
     if (green()) ExpectTheWorst();
   }
 
-  // Unknown emissions must not look clean. They count as a little more than the highest known emissions.
+  // A pool whose emissions are not known must not look clean. Its emissions count as a little more than the highest
+  // known emissions.
   void ExpectTheWorst() {
     constexpr double kALittle = 1.001;
     double dirtiest = 0;
@@ -79,7 +80,7 @@ class Play {
     }
   }
 
-  // The newest units lose their place first.
+  // Takes back the spot nodes that the clouds do not let run any more. The newest units lose their place first.
   void Reclaim() {
     std::vector<int> room = scheduler::SpotSlots(pools_, view_.unit_nodes);
     for (int& slots : room) slots = slots < 0 ? static_cast<int>(view_.units.size()) : slots;
@@ -119,7 +120,7 @@ class Play {
     ++view_.starts;
   }
 
-  // Returns whether the cloud refuses on-demand capacity. It does so for a while after it was first asked.
+  // Returns whether the cloud refuses on-demand capacity, which it does for a while after the job first asked for it.
   bool Refused() {
     if (surprises_.on_demand_refusal <= 0) return false;
     if (asked_ < 0 || now_ - last_asked_ > 2 * world_.step_hours) asked_ = now_;
@@ -170,12 +171,12 @@ class Play {
   }
 
   struct Worker {
-    // `begin` is in hours from the beginning of the step.
+    // `begin` is when the unit begins to work, in hours from the beginning of the step.
     double begin = 0;
     double speed = 1;
   };
 
-  // Returns when units that begin at these times have done the work. REQUIRES: `workers` is sorted by `begin`.
+  // Returns the hours after which `workers` have done `work` together. REQUIRES: `workers` is sorted by `begin`.
   static double TimeFor(const std::vector<Worker>& workers, double work) {
     double time = 0, rate = 0;
     for (size_t working = 0; working < workers.size(); ++working) {
@@ -207,7 +208,7 @@ class Play {
     view_.budget_left = job_.budget - out_.cost;
   }
 
-  // Pays for one unit in the pool, and returns the node-hours paid.
+  // Pays for one unit in the pool for `took` hours, and returns the node-hours paid.
   double PayPool(int p, double took) {
     const PoolView& pool = pools_[p];
     const double hours = took * view_.unit_nodes;
@@ -230,9 +231,9 @@ class Play {
   scheduler::Policy policy_;
   scheduler::JobView view_;
   std::vector<PoolView> pools_;
-  // `start_left_` is how long the starts really still take.
+  // `start_left_` is how long the start of each unit really still takes.
   std::vector<double> start_left_;
-  // `changed_` marks the units that were started in this step.
+  // `changed_` marks the units that were started in the present step.
   std::vector<bool> changed_;
   bool any_change_ = false;
   int step_ = 0;

@@ -1,4 +1,5 @@
-// These tests check properties over seeded synthetic traces. REKINDLE_FLEET_SEED=N plays one seed.
+// These tests check properties of the simulator and the planner over seeded synthetic traces. REKINDLE_FLEET_SEED=N
+// plays one seed.
 #include "coordinator/fleet/simulator/simulate.h"
 
 #include <gtest/gtest.h>
@@ -69,13 +70,13 @@ TEST(Property, NoDeadlineIsMissedWherePoolsDifferInSpeed) {
                              .available = {2},
                              .price = {0.5 + 0.5 * static_cast<double>(seed % 8)}});
       FleetJob job = MakeJob(seed, elastic);
-      // The deadline is one that on-demand capacity alone can keep.
+      // The job gets a deadline that on-demand capacity alone can keep.
       job.deadline /= world.pools[2].speed;
       scheduler::Planner planner;
       const Outcome out = Simulate(world, job, planner, {.start_factor = 2});
       EXPECT_FALSE(out.missed) << "seed " << seed << (elastic ? ", elastic" : "");
       EXPECT_GE(out.finish_hours, EarliestFinish(world, job).hours - 1e-6) << "seed " << seed;
-      // The bound holds for a gang, too.
+      // The bound of the cost of an elastic job holds for a gang, too.
       EXPECT_GE(out.cost, *ElasticBound(world, job) - 1e-6) << "seed " << seed;
     }
   }
@@ -101,7 +102,7 @@ TEST(Property, NothingIsCheaperThanTheOptimum) {
     const FleetJob job = MakeJob(seed, false);
     scheduler::Planner planner;
     const double cost = Simulate(world, job, planner).cost;
-    // The optimum counts in eighths of a step.
+    // The optimum counts work in eighths of a step, so it may be a little above the cost of a real plan.
     EXPECT_GE(cost, 0.99 * *GangOptimum(world, job)) << "seed " << seed;
     EXPECT_GE(cost, *ElasticBound(world, job)) << "seed " << seed;
   }
@@ -145,7 +146,7 @@ TEST(Simulate, CountsToTheSecond) {
   EXPECT_NEAR(out.finish_hours, 1.9, 1e-9);
   EXPECT_NEAR(out.cost, 3.8, 1e-9);
   EXPECT_NEAR(out.start_hours, 0.2, 1e-9);
-  // The optimum counts in eighths of a step.
+  // The optimum counts work in eighths of a step, so it is only near the exact cost.
   EXPECT_NEAR(*GangOptimum(world, job), 3.8, 0.1);
 }
 

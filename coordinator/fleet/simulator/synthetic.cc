@@ -10,13 +10,15 @@
 namespace rekindle::fleet {
 namespace {
 
-// This share of the spells is short, because capacity flaps.
+// A spell is a time during which a zone has capacity, or has little or none. The share `kShare` of the spells is short,
+// because real capacity flaps.
 constexpr double kShare = 0.25;
 constexpr double kShortHours = 0.4;
 constexpr double kUpHours = 9;
 constexpr double kDownHours = 4;
 
-// Maps the generator's own bits to (0, 1), because the standard distributions differ between libraries.
+// Returns a random number in (0, 1) from the generator's own bits, because the standard distributions differ between
+// libraries.
 double Uniform(std::mt19937_64& random) { return (static_cast<double>(random() >> 11) + 0.5) / 9007199254740992.0; }
 
 double Spell(std::mt19937_64& random, double mean) {
@@ -32,7 +34,7 @@ Trace SyntheticTrace(const SyntheticOptions& options) {
   const int steps = static_cast<int>(options.hours * 3600 / options.step_seconds);
   for (int z = 0; z < options.zones; ++z) {
     ZoneTrace zone{.zone = absl::StrCat("zone-", z + 1)};
-    // Some zones have more capacity than others.
+    // Some zones have capacity for longer than others.
     const double luck = 0.5 + Uniform(random);
     bool up = Uniform(random) < 0.6;
     double left = Spell(random, up ? kUpHours * luck : kDownHours);

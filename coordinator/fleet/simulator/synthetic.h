@@ -14,17 +14,17 @@ namespace rekindle::fleet {
 struct SyntheticOptions {
   uint64_t seed = 1;
   int zones = 3;
-  // `nodes` is the most that a zone has.
+  // `nodes` is the most nodes that a zone has.
   int nodes = 1;
   double hours = 24 * 30;
   double step_seconds = 300;
-  // Each zone's price moves around this one.
+  // The price of each zone moves around `price`.
   double price = 1;
 };
 
 Trace SyntheticTrace(const SyntheticOptions& options);
 
-// Returns the trace as a file that ParseTrace reads. REQUIRES: it is a trace of zones.
+// Returns the trace as the text of a file that ParseTrace reads. REQUIRES: it is a trace of zones.
 std::string TraceText(const Trace& trace);
 
 }  // namespace rekindle::fleet

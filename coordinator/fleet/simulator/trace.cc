@@ -17,7 +17,7 @@ constexpr double kDefaultStep = 60;
 constexpr double kMaxNodes = 1'000'000;
 constexpr std::string_view kPrice = "price_";
 
-// Returns the name of a file without its folder and ending. It becomes the name of series without one.
+// Returns the name of a file without its folder and ending. Series without a name of their own get this name.
 std::string Stem(const std::string& source) {
   const size_t slash = source.find_last_of('/');
   const std::string name = slash == std::string::npos ? source : source.substr(slash + 1);
@@ -33,7 +33,7 @@ absl::StatusOr<int> Nodes(const Csv& csv, size_t row, size_t column) {
   return static_cast<int>(*value);
 }
 
-// Ticks reads a file with the columns tick,ZONE,...[,price_ZONE,...].
+// Ticks reads a trace file with the columns tick,ZONE,...[,price_ZONE,...].
 class Ticks {
  public:
   Ticks(const Csv& csv, const std::string& source, const TraceOptions& options)
@@ -96,7 +96,8 @@ class Ticks {
     return absl::OkStatus();
   }
 
-  // Reads a row. A zone whose trace ended earlier has empty cells from there on, and then all zones end there.
+  // Reads a row of a trace file. A zone whose trace ends earlier has empty cells from there on, and all zones end with
+  // the first one that ends.
   absl::Status Row(size_t row, Trace* trace, bool* ended) {
     for (const size_t c : zone_columns_) *ended = *ended || csv_.cell(row, c).empty();
     for (size_t z = 0; z < zone_columns_.size(); ++z) {
@@ -124,12 +125,12 @@ class Ticks {
   const std::string& source_;
   const TraceOptions& options_;
   std::vector<size_t> zone_columns_;
-  // Each pair is a column and a zone.
+  // Each pair is a column of prices and the zone that the prices belong to.
   std::vector<std::pair<size_t, size_t>> price_columns_;
   std::set<size_t> ended_;
 };
 
-// Samples the pairs (seconds, nodes), which are at irregular times, at the beginning of each step.
+// Makes a trace from the pairs (seconds, nodes) at irregular times, by sampling them at the beginning of each step.
 absl::StatusOr<Trace> Sample(const std::vector<std::pair<double, int>>& changes, const std::string& source,
                              const TraceOptions& options) {
   const double step = options.step_seconds > 0 ? options.step_seconds : kDefaultStep;
@@ -188,7 +189,7 @@ absl::StatusOr<Trace> ReadEvents(const Csv& csv, const std::string& source, cons
   return Sample(changes, source, options);
 }
 
-// Returns the region of a file that is named carbon_REGION_YEAR, as the public data sets name their files.
+// Returns the region of a carbon file that is named carbon_REGION_YEAR, as the public data sets name their files.
 std::string RegionOf(const std::string& source) {
   std::string name = Stem(source);
   if (name.rfind("carbon_", 0) == 0) name = name.substr(7);

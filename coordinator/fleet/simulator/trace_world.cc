@@ -12,19 +12,19 @@
 namespace rekindle::fleet {
 namespace {
 
-// This is the step in seconds where no trace states one.
+// A world has steps of `kDefaultStep` seconds where no trace states another length.
 constexpr double kDefaultStep = 300;
-// This is the length in hours of a world without traces of capacity.
+// A world without traces of capacity is `kWithoutTrace` hours long.
 constexpr double kWithoutTrace = 31 * 24;
-// Pools times steps are at most this many.
+// The number of pools times the number of steps of a world is at most `kMaxCells`.
 constexpr double kMaxCells = 50e6;
 
-// Columns maps each pool to its column.
+// Columns maps the name of each pool to the column of a trace that holds its capacity.
 using Columns = std::map<std::string, const ZoneTrace*>;
 
 bool IsSpot(const v1::Fleet::Pool& pool) { return core::PoolCapacityOf(pool.capacity()) == core::PoolCapacity::kSpot; }
 
-// Refuses what the planner cannot do yet.
+// Refuses a pool that the planner cannot use yet.
 absl::Status CheckPlannable(const std::string& path, const v1::Fleet::Pool& pool) {
   if (pool.min() > 0)
     return common::WrongField(path + ".min", "nodes that are always kept are not planned yet: leave it out");
@@ -41,7 +41,8 @@ absl::Status Add(const std::string& pool, const ZoneTrace& column, Columns* colu
   return common::WrongField("trace of " + column.zone, "is given twice: leave one out");
 }
 
-// Columns named after pools come first, so that columns named after zones find the pools that are left.
+// Assigns the columns of the traces to pools. Columns named after pools are assigned first, because a column named
+// after a zone belongs to the pool of that zone that has no column yet.
 absl::Status AddColumns(const v1::Fleet& fleet, const std::vector<Trace>& traces, Columns* columns) {
   std::vector<const ZoneTrace*> of_zones;
   for (const Trace& trace : traces) {

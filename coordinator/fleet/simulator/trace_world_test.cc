@@ -42,9 +42,9 @@ TEST(TraceWorld, ColumnsAreOfPoolsByNameThenByZone) {
   const auto world = MakeWorld(Fleet(), {Column("a", {1, 2}), Column("large", {9, 0, 3}), Column("b", {1, 1})}, 500);
   ASSERT_TRUE(world.ok()) << world.status();
   EXPECT_EQ(world->steps, 2);
-  // The column belongs to the pool of zone a that has no column of its own.
+  // The column "a" belongs to the pool of zone a that has no column of its own.
   EXPECT_THAT(world->pools[0].available, ElementsAre(1, 2));
-  // A pool has at most `max` nodes.
+  // A pool has at most `max` nodes, even where its column has more.
   EXPECT_EQ(world->pools[1].Available(0), 4);
   EXPECT_EQ(world->pools[1].Available(1), 0);
   EXPECT_THAT(world->pools[2].available, ElementsAre(1, 1));

@@ -55,7 +55,7 @@ class ClocksTest : public ServerFixture {
   v1::NodeReport node_;
 };
 
-// The seconds of a test cost less than this, in the currency.
+// `kLittle` is more money, in the currency of the prices, than the job spends in the seconds that a test takes.
 constexpr double kLittle = 0.01;
 
 TEST_F(ClocksTest, AClockThatIsSetChargesNothingAndTimesFollowIt) {

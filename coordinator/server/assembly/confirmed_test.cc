@@ -18,18 +18,19 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The log has so few pages that it is copied into the file, and begun again, during the requests.
+// SQLite's write-ahead log gets so few pages that, during the requests, it is copied into the database's file and begun
+// again.
 constexpr int kLogPages = 12;
 constexpr uint64_t kDrawn = 2;
 
 class ConfirmedTest : public ServerFixture {
  protected:
-  // Holds what the clients were told.
+  // Holds what the clients of the coordinator were told.
   struct Told {
     // The key of `uids` is the name of the job, which is also the id of its request.
     std::map<std::string, std::string> uids;
     v1::TrainerReport trainer;
-    // `membership` is the one in which the trainer was told to train.
+    // `membership` is the membership in which the trainer was told to train.
     v1::Membership membership;
     // `cancelled` says that the cancellation of job b was confirmed.
     bool cancelled = false;
@@ -64,7 +65,7 @@ class ConfirmedTest : public ServerFixture {
     ServerFixture::TearDown();
   }
 
-  // Makes each request as long as those before were answered. Returns whether all of them were answered.
+  // Makes one request after the other until one is not answered. Returns whether all of them were answered.
   bool Ask(Told* told) {
     for (const char* name : {"a", "b"}) {
       const auto job = Submit(JobNamed(name), name);
@@ -136,7 +137,8 @@ TEST_F(ConfirmedTest, WhateverWasAnsweredIsThereAfterALossOfPower) {
       if (HasFatalFailure()) return;
       ExpectKept(told);
       if (HasFailure()) return;
-      // No change was under way that the disk could have kept in part.
+      // Each round of the inner loop lets the disk keep another part of what was not synced. If power was lost at an
+      // operation that changes nothing, no new outcomes are possible, so one round is enough.
       if (!changes) break;
     }
   }

@@ -37,31 +37,31 @@ class CoordinatorServer {
     // `data` is the folder for state.db, lock, endpoint, token, reserve and logs. It is created.
     std::string data;
     common::ServerOptions rpc;
-    // If `own_token` is true, and the coordinator listens on loopback without a token file and without TLS, it makes a
-    // token of its own, which the programs of the same user find. If it is false, everybody may call such a
-    // coordinator.
+    // If `own_token` is true, a coordinator that listens on loopback without a token file and without TLS makes a token
+    // of its own, which the programs of the same user find. If it is false, everybody may call such a coordinator.
     bool own_token = false;
-    // `advertise` is the host:port that others call. If it is empty, they call the address listened on.
+    // `advertise` is the host:port with which others call the coordinator. If it is empty, they call the address that
+    // the coordinator listens on.
     std::string advertise;
-    // `metrics` is the address of the metrics page, and empty for none. Beyond loopback it uses the keys and
+    // `metrics` is the address of the metrics page, and empty for none. Beyond loopback the page uses the keys and
     // certificates of `rpc`.
     std::string metrics = "127.0.0.1:0";
     // An empty store in `defaults` means file://<data>/checkpoints.
     Defaults defaults;
-    // Jobs may read only below these folders. If none is listed, jobs of a coordinator on loopback may read whatever
-    // its user may, and otherwise what their nodes allow.
+    // Jobs may read only below the folders `data_roots`. If none is listed, jobs of a coordinator on loopback may read
+    // whatever its user may read, and jobs of any other coordinator may read what their nodes allow.
     std::vector<std::string> data_roots;
-    // Jobs may name these endpoints HOST[:PORT] and that of the default store.
+    // Jobs may name the endpoints `store_endpoints`, HOST[:PORT], and that of the default store.
     std::vector<std::string> store_endpoints;
     // `fleet` is the path of the fleet file with prices and machines, and empty for none.
     std::string fleet;
     // If `end_local_machines` is true, Stop drains and ends local machines. Otherwise they stay for the next
     // coordinator.
     bool end_local_machines = false;
-    // Alerts are posted to this URL. Empty means none.
+    // Alerts are posted to the URL `alert_webhook`. If it is empty, no alert is posted.
     std::string alert_webhook;
-    // If its records were brought back from a copy, the coordinator listens for `listen_seconds` seconds before it
-    // decides.
+    // If the records of the coordinator were brought back from a copy, it listens to nodes and trainers for
+    // `listen_seconds` seconds before it decides.
     double listen_seconds = 10;
     // The file state.db may grow to `state_bytes` bytes.
     int64_t state_bytes = 4LL << 30;
@@ -74,18 +74,19 @@ class CoordinatorServer {
     core::Tunables tunables;
     Clocks clocks;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
-    // Tests set a store that replaces the one in the folder. The caller keeps its ownership.
+    // Tests set `store`, which replaces the state store in the folder. The caller keeps its ownership.
     StateStore* store = nullptr;
     double backup_stalled_seconds = 60;
     // `disk_space` returns the space of the disk that holds the folder.
     std::function<absl::StatusOr<DiskSpace>(const std::string&)> disk_space = common::SpaceOf;
   };
 
-  // Starts a coordinator, which listens when this returns. Errors are those of the parts, and each says what to do.
+  // Starts a coordinator, which can be called when this function returns. The errors are those of the coordinator's
+  // parts, and each says what to do.
   static absl::StatusOr<std::unique_ptr<CoordinatorServer>> Start(Options options);
   ~CoordinatorServer() { Stop(); }
 
-  // Answers everything that waits, finishes running calls and closes the store. It is idempotent.
+  // Answers all waiting calls, finishes running ones and closes the store. It is idempotent.
   void Stop();
 
   // Reads the fleet file again (FleetWatch::Reload). FAILED_PRECONDITION means that another coordinator has taken over.
@@ -93,16 +94,16 @@ class CoordinatorServer {
   absl::Status ReloadFleet();
 
   const std::string& address() const { return server_->address(); }
-  // Returns "" when there is no metrics page.
+  // Returns the address of the metrics page, or "" when there is no such page.
   const std::string& metrics_address() const { return metrics_address_; }
   // Returns the loop, for objects that show the coordinator's state and that end before Stop is called.
   Loop* loop() { return loop_.get(); }
-  // Returns what the grids of regions emit now, in g/kWh. It is thread-safe.
+  // Returns what the power grids of regions emit now, in g/kWh. It is thread-safe.
   std::map<std::string, double> CarbonIntensities() const { return fleet_->CarbonIntensities(); }
 
  private:
   CoordinatorServer() = default;
-  // These are the steps of Start, in their order.
+  // The functions from Begin to StartDeciding are the steps of Start, in their order.
   absl::Status Begin(Options options);
   absl::Status OpenFolder(Options& options);
   absl::Status OpenFleet(const Options& options);

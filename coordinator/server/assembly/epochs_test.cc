@@ -125,7 +125,7 @@ TEST_F(EpochsTest, OnRecordsOfACopyItListensAndThenDecidesInAnEpochAboveAll) {
   EXPECT_EQ(Get("job")->status().state(), v1::RUNNING) << "what is known is shown";
   EXPECT_FALSE(*Renew(trainer, running.membership())) << "it may be over";
   common::ClusterIdentity heard = restored.identity;
-  // This is the epoch of another copy that was brought back before.
+  // The agent has heard of epoch 7, which began when another copy of the records was brought back earlier.
   heard.epoch = 7;
   EXPECT_TRUE(absl::IsUnavailable(Sync(Obeying(AgentReport("node-a"), heard)).status()));
   const v1::NodeDirective told = AwaitAnswer(AgentReport("node-a"));

@@ -1,4 +1,5 @@
-// Tests what the coordinator forgets, seen from outside: by the user's verb, by its limits, and in its database.
+// Tests that the coordinator forgets a job when a user asks for it or a limit is reached, as its clients and its
+// database show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Looks up facts of the loop as samples, when somebody asks for the coordinator's metrics page.
+// Makes samples of what the loop knows, when somebody asks for the coordinator's metrics page.
 #ifndef REKINDLE_COORDINATOR_SERVER_ASSEMBLY_METRICS_SOURCE_H_
 #define REKINDLE_COORDINATOR_SERVER_ASSEMBLY_METRICS_SOURCE_H_
 
@@ -17,7 +17,7 @@
 
 namespace rekindle::coordinator {
 
-// This class is thread-safe.
+// MetricsSource is thread-safe.
 class MetricsSource {
  public:
   // The loop is asked at most every kFreshSeconds, however many ask for the page. Its answer is awaited for at most
@@ -28,11 +28,11 @@ class MetricsSource {
   // The caller keeps the ownership of the loop, which must outlive this object.
   explicit MetricsSource(Loop* loop) : loop_(loop) {}
 
-  // Adds the samples. If the loop does not answer in time, the samples say only that.
+  // Adds the coordinator's samples. If the loop does not answer in time, the only sample says so.
   void Add(common::MetricSamples& samples);
 
  private:
-  // Holds what was true at one moment. Nobody changes it afterwards.
+  // Holds what the loop knew at one moment. Nobody changes it afterwards.
   struct Facts {
     double now = 0;  // Unix seconds.
     FleetFacts fleet;
@@ -41,14 +41,16 @@ class MetricsSource {
     std::vector<LiveJob> live;
     JobSums sums;
     bool sums_settled = false;
-    // `guessed` holds uid and name of the jobs whose events know more.
+    // `guessed` holds the uid and the name of each job for which the time of the last save is a guess. The job's events
+    // may tell the right time.
     std::vector<std::pair<std::string, std::string>> guessed;
   };
 
-  // Collects the facts. It must be called on the loop's thread.
+  // Collects the facts from the loop. It must be called on the loop's thread.
   static Facts CollectFacts(const Loop& loop);
   std::shared_ptr<const Facts> Ask() const;
-  // Tells the loop what the events of the guessed jobs say. Returns false when there is nothing to tell.
+  // Reads the events of the jobs in facts.guessed, and tells the loop since when each of these jobs has saved nothing.
+  // Returns whether the loop was told anything.
   bool Recall(const Facts& facts);
 
   Loop* const loop_;

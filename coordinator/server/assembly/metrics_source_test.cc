@@ -131,7 +131,7 @@ TEST_F(MetricsSourceTest, AJobThatIsForgottenStillCounts) {
   ASSERT_TRUE(Becomes("rekindle_steps_total", 30));
   ASSERT_TRUE(Cancel("job").ok());
   ASSERT_TRUE(Becomes("rekindle_jobs{state=\"cancelled\"}", 1));
-  // Part of the job still runs until its agent says that it is gone.
+  // The job counts as running on its node until the agent says that nothing of it runs there any more.
   v1::NodeReport gone = AgentReport("node-a");
   const double until = common::SteadySeconds() + kPatienceSeconds;
   for (;;) {

@@ -42,7 +42,7 @@ class JobBoard {
     }
   }
 
-  // Returns the job with that uid, or else the newest job of that name. Returns null when there is none.
+  // Returns the job with the given uid, or else the newest job of that name. Returns null when there is none.
   JobPointer Find(const std::string& name_or_uid) const {
     const auto by_uid = jobs_.find(name_or_uid);
     if (by_uid != jobs_.end()) return by_uid->second;
@@ -50,9 +50,9 @@ class JobBoard {
     return by_name == newest_.end() ? nullptr : jobs_.at(by_name->second);
   }
 
-  // The keys of `all()` are uids.
+  // Returns all jobs, with their uids as keys.
   const std::map<std::string, JobPointer>& all() const { return jobs_; }
-  // The uids are in the order of submission.
+  // Returns the uids of all jobs in the order of submission.
   const std::vector<std::string>& order() const { return order_; }
 
  private:

@@ -34,7 +34,8 @@ void JobFileBook::Set(const v1::JobRecord& record, double unix_now) {
   const std::string& uid = record.job().uid();
   const bool over = IsOver(record.job());
   const bool has_begun = record.membership().generation() > 0 || record.store_generation() > 0;
-  // The job has no rank yet that could ask, and thousands of jobs may wait.
+  // A job that has not begun has no rank that could ask for its file. It gets no entry, because thousands of jobs may
+  // wait.
   if (!has_begun && !over) return;
   const common::MutexLock lock(mutex_);
   const auto known = entries_.find(uid);

@@ -75,7 +75,8 @@ TEST_F(JobFileBookTest, ThoseOfJobsThatAreOverCanBeHadForAWhile) {
   book_.Set(over, kNow);
   EXPECT_TRUE(book_.Newest("a", "s")->over);
   EXPECT_EQ(Step(), 9);
-  // These two records are what the book gets after a restart.
+  // `recent` and `old` are records of jobs that were over before the coordinator restarted, as the book gets them after
+  // the restart.
   v1::JobRecord recent = over, old = over;
   recent.mutable_job()->set_uid("recent");
   recent.mutable_job()->mutable_status()->set_finished_at(kNow - JobFileBook::kOverSeconds);

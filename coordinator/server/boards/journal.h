@@ -1,5 +1,5 @@
-// Collects what the core wants to be durable into one transaction at a time, and writes it. The keys are "job/<uid>",
-// "node/<name>", "pool/<name>" and "request/<id>".
+// Collects what the core wants to be durable into one transaction at a time, and writes it. The keys of its records are
+// "job/<uid>", "node/<name>", "pool/<name>" and "request/<id>".
 //
 // This class is thread-compatible: the loop's thread owns it.
 #ifndef REKINDLE_COORDINATOR_SERVER_BOARDS_JOURNAL_H_
@@ -27,12 +27,13 @@ class Journal {
   // submission. DATA_LOSS names a record that cannot be read.
   absl::StatusOr<core::Restored> Load();
 
-  // Adds to the open transaction. A record that is saved again replaces the one before.
+  // Adds what the core wants to be durable to the open transaction. A record that is saved again replaces the one
+  // before.
   void Add(const core::Effects& effects, double unix_time);
   void Add(const v1::RequestRecord& request);
-  // Adds writes of keys that do not belong to the journal itself.
+  // Adds writes of keys that do not belong to the journal itself to the open transaction.
   void Add(const std::vector<Write>& writes);
-  // Returns the answer to that request id, even when it is not durable yet, or null when there is none. The pointer is
+  // Returns the answer to the request `id`, even when it is not durable yet, or null when there is none. The pointer is
   // valid until the next Add.
   const v1::RequestRecord* FindRequest(const std::string& id) const;
 

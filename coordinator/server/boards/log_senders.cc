@@ -8,7 +8,7 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The space separates the parts because names and uids contain none.
+// A space separates the node from the job, because names and uids contain none.
 std::string KeyOf(const std::string& node, const std::string& job_uid) { return absl::StrCat(node, " ", job_uid); }
 
 bool IsOf(const v1::JobRecord& record, const std::string& node) {
@@ -25,7 +25,7 @@ void LogSenders::Told(const std::string& node, const v1::NodeDirective& directiv
 
 bool LogSenders::May(const std::string& node, const std::string& job_uid, const core::Cluster& cluster) const {
   if (known_.contains(KeyOf(node, job_uid))) return true;
-  // An earlier process of the coordinator may have started the job on this node, so the records decide.
+  // An earlier process of the coordinator may have started the job on the node, so the records decide.
   const v1::JobRecord* record = cluster.FindJob(job_uid);
   if (record == nullptr) return false;
   if (IsOf(*record, node)) return true;

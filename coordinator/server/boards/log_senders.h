@@ -13,10 +13,10 @@ namespace rekindle::coordinator {
 
 class LogSenders {
  public:
-  // Takes note of what the node is told to run. Its trainers send their last lines after the node was told to stop
-  // them.
+  // Remembers which jobs the directive tells the node to run. The node may send lines of these jobs even after a later
+  // directive, because trainers write their last lines while they are being stopped.
   void Told(const std::string& node, const v1::NodeDirective& directive);
-  // Returns whether the job runs or has run on that node. A job in state FOUND may run on any node, because only the
+  // Returns whether the job runs or has run on the node. A job in state FOUND may run on any node, because only the
   // nodes know where it runs.
   bool May(const std::string& node, const std::string& job_uid, const core::Cluster& cluster) const;
 

@@ -22,10 +22,11 @@ template <typename Key, typename Directive>
 class PollTable {
  public:
   using Reply = std::function<void(absl::StatusOr<Directive>)>;
-  // Returns the directive for the key. When its revision is the known one, the directive has no other field set.
+  // Returns the directive for the key. When its revision is `known_revision`, which the caller already has, the
+  // directive has no other field set.
   using Answer = std::function<absl::StatusOr<Directive>(const Key&, int32_t known_revision)>;
 
-  // Returns whether the caller that asked is still waiting.
+  // Returns whether the caller that sent the poll is still waiting.
   using Alive = std::function<bool()>;
 
   void Add(
@@ -34,15 +35,15 @@ class PollTable {
     deadlines_.emplace(deadline, key);
   }
 
-  // Answers the newest poll of `key` when the revision differs from the known one, and answers all its older polls in
-  // any case.
+  // Answers the newest poll of `key` when the revision of its directive differs from the one that the caller already
+  // has. Answers all older polls of `key` in any case.
   void Check(const Key& key, const Answer& answer) {
     if (const auto found = polls_.find(key); found != polls_.end()) CheckAt(found, answer);
   }
   void CheckAll(const Answer& answer) {
     for (auto it = polls_.begin(); it != polls_.end();) it = CheckAt(it, answer);
   }
-  // Does the same as Check for the keys from `first` on, as long as `in_range` holds.
+  // Does what Check does, for all keys from `first` on, as long as `in_range` holds.
   template <typename InRange>
   void CheckFrom(const Key& first, InRange in_range, const Answer& answer) {
     for (auto it = polls_.lower_bound(first); it != polls_.end() && in_range(it->first);) it = CheckAt(it, answer);
@@ -82,7 +83,8 @@ class PollTable {
     return [&answer](const Key& key, const Poll& poll) { return answer(key, poll.known_revision); };
   }
 
-  // The newest poll gets the same directive that was compared, because a directive may be large.
+  // The newest poll is answered with the directive whose revision was compared. That directive is not made a second
+  // time, because it may be large.
   typename Polls::iterator CheckAt(typename Polls::iterator at, const Answer& answer) {
     const Poll* newest = &at->second.back();
     absl::StatusOr<Directive> directive = answer(at->first, newest->known_revision);
@@ -95,7 +97,8 @@ class PollTable {
         [&](const Poll& poll) { return &poll != newest || !stands; });
   }
 
-  // Answers and removes the polls for which `chosen` returns true. Returns the position after the key.
+  // Answers and removes the polls of the key at `at` for which `chosen` returns true. Returns the position after that
+  // key.
   template <typename AnswerTo, typename Chosen>
   typename Polls::iterator Take(typename Polls::iterator at, const AnswerTo& answer, Chosen chosen) {
     std::vector<Poll> kept;

@@ -26,7 +26,7 @@ class PoolBoard {
     provided_[report.pool].trouble = report.trouble;
   }
 
-  // The keys of both maps are names of pools.
+  // The keys of `pools()` and `provided()` are names of pools.
   const std::map<std::string, v1::PoolRecord>& pools() const { return pools_; }
   const std::map<std::string, Provided>& provided() const { return provided_; }
 

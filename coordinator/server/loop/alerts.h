@@ -8,7 +8,7 @@
 
 namespace rekindle::coordinator {
 
-// These kinds of events wait for a person, or tell of something that was lost. docs/costs.md lists them.
+// Events of the kinds `kAlertKinds` wait for a person, or tell of something that was lost. docs/costs.md lists them.
 inline constexpr std::string_view kAlertKinds[] = {
     "disk_reserve_used", "disk_reserve_missing", "arithmetic_differs", "budget_alert", "budget_stop",
     "burn_rate",         "checkpoint_damaged",   "checkpoint_missing", "data_differs", "finishing",

@@ -5,7 +5,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-// Smaller differences come from how clocks are read and from their constant correction.
+// A clock counts as moved when it differs from the expected time by at least `kClockMoved` seconds. Smaller differences
+// arise because two clocks are not read at the same moment, and because the system corrects its clocks all the time.
 constexpr double kClockMoved = 0.1;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Hands events to the core, and collects what it decides: what has to be durable goes into the journal, and what must
-// not be seen before is kept until then.
+// Hands events to the core, and collects what it decides: what has to be durable goes into the journal, and what nobody
+// may see before that is kept back until then.
 #ifndef REKINDLE_COORDINATOR_SERVER_LOOP_DECISIONS_H_
 #define REKINDLE_COORDINATOR_SERVER_LOOP_DECISIONS_H_
 
@@ -20,11 +20,11 @@
 
 namespace rekindle::coordinator {
 
-// Holds what the core has stepped and nobody has seen yet.
+// Holds the results of the core's steps that nobody has seen yet.
 struct Unpublished {
   // `changed_jobs` holds the uids of jobs whose status changed.
   std::set<std::string> changed_jobs;
-  // `forgotten_jobs` holds uids.
+  // `forgotten_jobs` holds the uids of jobs that were forgotten.
   std::vector<std::string> forgotten_jobs;
   Touched touched;
   std::vector<core::PoolOrder> orders;
@@ -34,22 +34,22 @@ struct Unpublished {
   std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
 };
 
-// The class is thread-compatible: the loop's thread owns it.
+// Decisions is thread-compatible: the loop's thread owns it.
 class Decisions {
  public:
-  // The caller keeps the ownership of all, which must outlive this object.
+  // The caller keeps the ownership of all arguments, which must outlive this object.
   Decisions(core::Cluster* cluster, Journal* journal, const CoreClock* clock, PublishedState* published,
             common::Metrics* metrics);
 
   // Hands an event to the core and returns its status.
   absl::Status Take(const core::Event& event);
-  // Hands a user's change to the core. It is answered once the core has decided and that is durable. A repeated request
-  // gets the answer of the first.
+  // Hands a user's change to the core. It is answered once the core has decided and the decision is durable. A repeated
+  // request gets the answer to the first one.
   void Take(Mutation mutation);
-  // Lets the core decide on the events that it has taken in.
+  // Lets the core decide on the events that were handed to it since the last call.
   void Decide();
 
-  // Returns the core's time at which it wants to be told the time.
+  // Returns the time of the core's clock at which the core wants its next core::Tick.
   double wake_at() const { return wake_at_; }
   Unpublished& unpublished() { return unpublished_; }
 
@@ -63,7 +63,7 @@ class Decisions {
   PublishedState* const published_;
   prometheus::Counter& crowded_out_;
   Unpublished unpublished_;
-  // `undecided_` holds the changes that were taken in since the core decided last.
+  // `undecided_` holds the changes that were handed to the core since it last decided.
   std::vector<Mutation> undecided_;
   // `undecided_requests_` holds the ids of the requests in `undecided_`.
   std::set<std::string> undecided_requests_;

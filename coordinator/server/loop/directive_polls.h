@@ -25,31 +25,32 @@ using NodePolls = PollTable<NodeKey, v1::NodeDirective>;
 
 // Says whose directives may have changed.
 struct Touched {
-  // `jobs` holds the uids of jobs with all their trainers and nodes.
+  // `jobs` holds uids of jobs. The directives of all their trainers and nodes may have changed.
   std::set<std::string> jobs;
-  // `nodes` holds the nodes of which only their own directive may have changed.
+  // `nodes` holds names of nodes. Only their own directives may have changed, not those of trainers.
   std::set<std::string> nodes;
   bool all = false;
 };
 
-// The class is thread-compatible: the loop's thread owns it.
+// DirectivePolls is thread-compatible: the loop's thread owns it.
 class DirectivePolls {
  public:
-  // The caller keeps the ownership of all three, which must outlive this object.
+  // The caller keeps the ownership of all arguments, which must outlive this object.
   DirectivePolls(const core::Cluster* cluster, const CoreClock* clock, LeaseBook* leases)
       : cluster_(cluster), clock_(clock), leases_(leases) {}
 
   TrainerPolls& trainers() { return trainers_; }
   NodePolls& nodes() { return nodes_; }
-  // Returns which nodes were told to run which job.
+  // Returns the record of which nodes were told to run which job.
   const LogSenders& log_senders() const { return log_senders_; }
 
   // Answers the polls whose directive has changed.
   void Check(Touched touched);
-  // Answers the polls whose deadline is over: with their directive, or with `why_silent` unless that is OK.
+  // Answers the polls whose deadline has passed: with `why_silent` if that is an error, and otherwise with their
+  // directive.
   void Expire(const absl::Status& why_silent);
   void AnswerAll(const absl::Status& status);
-  // Returns the next deadline, or infinity.
+  // Returns the next deadline of a poll, or infinity when there is none.
   double NextDeadline() const;
 
  private:

@@ -10,16 +10,16 @@
 
 namespace rekindle::coordinator {
 
-// The class is thread-compatible.
+// HeldReports is thread-compatible.
 class HeldReports {
  public:
-  // Keeps reports, refuses changes with `why`, and runs tasks.
+  // Keeps the reports among the items, refuses the changes with `why`, and runs the tasks.
   void Hold(std::vector<LoopItem> items, const absl::Status& why);
-  // Answers the reports whose deadline is over at `now` with `why`. Those of pools have none.
+  // Answers the reports whose deadline is over at `now` with `why`. Reports of pools have no deadline.
   void Expire(double now, const absl::Status& why);
-  // Returns the next deadline, or infinity.
+  // Returns the next deadline of a report, or infinity when there is none.
   double NextDeadline() const;
-  // Returns everything that is held, and holds nothing any more.
+  // Returns all reports that are held, and holds none any more.
   std::vector<LoopItem> Take();
 
  private:

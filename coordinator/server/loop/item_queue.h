@@ -10,27 +10,27 @@
 
 namespace rekindle::coordinator {
 
-// This class is thread-safe.
+// ItemQueue is thread-safe.
 class ItemQueue {
  public:
   static constexpr size_t kMost = 100'000;
 
-  // Adds the item. An error says why it is not taken, and leaves it with the caller.
+  // Adds the item. An error says why the queue does not take the item, which then stays with the caller.
   absl::Status Add(LoopItem& item);
-  // From now on Add returns `why`, which is FAILED_PRECONDITION. `last` is the last item.
+  // Makes Add return `why`, which is FAILED_PRECONDITION, from now on. `last` is the last item that is added.
   void Supersede(const absl::Status& why, LoopTask last);
-  // From now on Add returns UNAVAILABLE, and nobody waits in Await.
+  // Makes Add return UNAVAILABLE from now on, and lets nobody wait in Await.
   void Stop();
 
   struct Taken {
     std::vector<LoopItem> items;
-    // `ended` is what Add returns now where nothing is taken in any more, and otherwise OK.
+    // `ended` is the error that Add returns if the queue takes nothing any more, and otherwise OK.
     absl::Status ended;
   };
   // Waits until there is an item or the queue is stopped, but at most for `seconds`, which may be infinite.
   Taken Await(double seconds);
 
-  // Returns why the coordinator was superseded, or OK.
+  // Returns why the coordinator was superseded, or OK when it was not.
   absl::Status superseded() const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace rekindle::coordinator {
 
-// The deadlines are times of the steady clock.
+// The deadlines of items are times of the steady clock.
 struct TrainerItem {
   v1::TrainerReport report;
   TrainerPolls::Reply reply;
@@ -30,7 +30,7 @@ struct NodeItem {
 struct Mutation {
   // `request_id` is empty when the call has none.
   std::string request_id;
-  // `call` says what was asked. A different call must not use the same request id.
+  // `call` says what was asked. Another call must not use the same request id.
   std::string call;
   std::function<absl::StatusOr<core::Event>()> event;
   // `answer` returns the serialized reply. It runs after the core's step.

@@ -23,7 +23,7 @@ void Publisher::Publish(const std::set<std::string>& changed, const std::vector<
     if (const v1::JobRecord* record = cluster_->FindJob(uid)) Show(*record, events);
   }
   for (const std::string& uid : forgotten) {
-    // A job may have been found on its trainers again in the meantime.
+    // A job that was forgotten may exist again by now, because its trainers have reported since then.
     if (cluster_->FindJob(uid) == nullptr) Forget(uid);
   }
   for (const v1::Event& event : events) Log(event);
@@ -48,7 +48,7 @@ void Publisher::Forget(const std::string& uid) {
   state_->job_files.Forget(uid);
   state_->leases.Forget(uid);
   state_->leases.SetSpending(uid, std::nullopt);
-  // This wakes whoever watches the job, who then learns that it is gone.
+  // Whoever watches the job is woken, and learns that the job is gone.
   state_->bulletin.Forget("job/" + uid);
   on_forgotten_(uid);
 }

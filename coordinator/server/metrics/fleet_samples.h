@@ -12,11 +12,11 @@
 
 namespace rekindle::coordinator {
 
-// Pools of the fleet file come first, in the order of their names. The nodes of all further pools are counted together
-// as one pool "other", because a node may name any pool.
+// At most `kListedPools` pools have series of their own. Pools of the fleet file come first, in the order of their
+// names. The nodes of all further pools are counted together as one pool "other", because a node may name any pool.
 inline constexpr size_t kListedPools = 200;
 
-// Describes a pool of the fleet file, or one of which the coordinator keeps a record.
+// Describes a pool that is in the fleet file, or that took orders before it was removed from the file.
 struct PoolFacts {
   bool in_fleet_file = false;
   // `capacity` is "spot" or "on_demand".
@@ -25,7 +25,7 @@ struct PoolFacts {
   int slots_per_node = 1;
   bool takes_orders = false;
   int nodes_ordered = 0;
-  // `machines_running` is the provider's own count.
+  // `machines_running` is how many machines of the pool run or are being made, as its provider says.
   int machines_running = 0;
   core::PoolTrouble trouble = core::PoolTrouble::kNone;
   bool avoided = false;

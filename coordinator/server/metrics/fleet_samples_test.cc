@@ -41,7 +41,7 @@ TEST(FleetSamples, WithoutAnyNodeThereIsAZero) {
 TEST(FleetSamples, SlotsAreUsedFreeOrOrdered) {
   FleetFacts fleet;
   fleet.nodes = {NodeOf("a", "ready", 4, 1), NodeOf("a", "draining", 4, 2), NodeOf("a", "lost", 4, 4),
-                 // This node has more trainers than slots, as happens while one trainer replaces another.
+                 // The last node has more trainers than slots, as happens while one trainer replaces another.
                  NodeOf("a", "ready", 1, 3)};
   fleet.pools["a"] = {.in_fleet_file = true, .slots_per_node = 4, .takes_orders = true, .nodes_ordered = 5};
   const TakenSamples samples = SamplesOf(fleet);

@@ -8,11 +8,11 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The totals do not wait any longer for a job of which nothing was heard for `kUnheardSeconds` seconds.
+// The sums over all jobs are shown once each job has reported, or was silent for `kUnheardSeconds` seconds.
 constexpr double kUnheardSeconds = 10;
 
-// Returns what opened the job's newest generation: the kind of a fault, or else the kind of the event that reported it.
-// Both come from a fixed set of words.
+// Returns why the job's newest generation was formed: the kind of a fault, or else the kind of the event that reported
+// the generation. Both come from a fixed set of words.
 std::string GenerationReason(const v1::Job& job, const std::vector<v1::Event>& events) {
   const int generation = job.status().generation();
   for (const v1::Fault& fault : job.status().faults()) {
@@ -69,7 +69,7 @@ void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
   }
   if (before != nullptr && after.status().step() <= before->status().step()) return;
   std::set<int>& measured = measured_faults_[after.uid()];
-  // The status of a job that lives long contains only its newest faults.
+  // The job's status keeps only its newest faults, so generations of older faults need not be remembered.
   std::set<int> shown;
   for (const v1::Fault& fault : after.status().faults()) {
     const bool is_new = shown.insert(fault.generation()).second && measured.count(fault.generation()) == 0;

@@ -14,23 +14,24 @@
 
 namespace rekindle::coordinator {
 
-// This class is thread-compatible: the loop's thread owns it.
+// JobMetrics is thread-compatible: the loop's thread owns it.
 class JobMetrics {
  public:
   // The caller keeps the ownership of `metrics`, which must outlive this object.
   explicit JobMetrics(common::Metrics* metrics);
 
-  // `before` is null for a job that is seen for the first time: what it has done by then is not counted again. `events`
-  // are those that are published with the change. `now` is in Unix seconds.
+  // Counts the difference between two states of a job. `before` is null for a job that is seen for the first time: what
+  // it has done by then is not counted again. `events` are those that are published with the change. `now` is in Unix
+  // seconds.
   void Update(const v1::Job* before, const v1::Job& after, const std::vector<v1::Event>& events, double now);
-  // Drops the job, which is not shown any more.
+  // Drops all that is kept of the job, because the coordinator has forgotten the job.
   void Forget(const std::string& uid);
 
   JobTotals& totals() { return totals_; }
   const JobTotals& totals() const { return totals_; }
-  // Returns whether the sums over all jobs may be shown. Jobs that trained when the coordinator was started have
-  // records that are behind what was shown before, until each of them has reported. Sums that fall would be taken for a
-  // new beginning.
+  // Returns whether the sums over all jobs may be shown. After a restart of the coordinator, the record of a job that
+  // trains is older than what the metrics page showed before, until the job has reported again. The sums must not fall,
+  // because a reader of the page would take a fall for a counter that began again at 0.
   bool AreTotalsSettled(double now) const;
   JobTimes& times() { return times_; }
   const JobTimes& times() const { return times_; }
@@ -43,9 +44,9 @@ class JobMetrics {
   prometheus::Counter& checkpoints_saved_;
   JobTotals totals_;
   JobTimes times_;
-  // The value in `unheard_` is the Unix time since when the job is not heard, by uid.
+  // `unheard_` maps a job's uid to the Unix time since when nothing was heard of the job.
   std::map<std::string, double> unheard_;
-  // The values of `measured_faults_` are the generations whose faults are counted already, by uid.
+  // `measured_faults_` maps a job's uid to the generations whose faults are counted already.
   std::map<std::string, std::set<int>> measured_faults_;
 };
 

@@ -10,24 +10,25 @@
 
 namespace rekindle::coordinator {
 
-// Jobs that train come first, and then those that were submitted first.
+// At most `kListedJobs` jobs have series of their own. Jobs that train come first, and then those that were submitted
+// first.
 inline constexpr size_t kListedJobs = 500;
 
-// Describes a job that is not over. Both times are Unix seconds, as JobTimes gives them.
+// Describes a job that is not over. `waits_since` and `unsaved_since` are Unix seconds, as JobTimes gives them.
 struct LiveJob {
   std::shared_ptr<const v1::Job> job;
   double waits_since = 0;
   double unsaved_since = 0;
 };
 
-// `now` is in Unix seconds.
+// Writes the metrics of the jobs. `now` is in Unix seconds.
 void AddJobSamples(std::vector<LiveJob> jobs, double now, common::MetricSamples& samples);
 
-// Writes how long the queue is, and how long its oldest job has waited.
+// Writes how many jobs wait for workers, and how long the oldest of them has waited.
 void AddQueueSamples(const std::vector<LiveJob>& jobs, double now, common::MetricSamples& samples);
 
-// Returns how often a checkpoint has to become durable, in seconds. Returns 0 when that is not known, or when there are
-// no checkpoints.
+// Returns the wanted number of seconds between two durable checkpoints of the job. Returns 0 when that is not known, or
+// when there are no checkpoints.
 double CheckpointIntervalOf(const v1::JobStatus& status);
 
 }  // namespace rekindle::coordinator

@@ -11,10 +11,11 @@
 
 namespace rekindle::coordinator {
 
-// Times are Unix seconds. This class is thread-compatible.
+// Times are Unix seconds. JobTimes is thread-compatible.
 class JobTimes {
  public:
-  // `before` is null for a job that is seen for the first time.
+  // Updates the times of a job after a change. `before` and `after` are the job before and after the change. `before`
+  // is null for a job that is seen for the first time.
   void Update(const v1::Job* before, const v1::Job& after, double now);
   void Forget(const std::string& uid) { jobs_.erase(uid); }
 
@@ -25,11 +26,11 @@ class JobTimes {
   // the time at which it began to train, whichever is later.
   double UnsavedSince(const v1::Job& job) const;
 
-  // Returns whether the job was already training when it was seen for the first time. Its events then know more than
-  // this object does.
+  // Returns whether UnsavedSince is a guess, because the job was already training when it was seen for the first time.
+  // The job's events then tell the time better.
   bool IsGuessed(const std::string& uid) const;
-  // Replaces a guess by what the job's events say, which is the latest UnsavedSinceBy of them. 0 means that they say
-  // nothing, and the guess stays.
+  // Replaces a guessed UnsavedSince by `unsaved_since`, which is the latest UnsavedSinceBy of the job's events. 0 means
+  // that the events do not say the time, and the guess stays.
   void Recall(const std::string& uid, double unsaved_since);
 
  private:

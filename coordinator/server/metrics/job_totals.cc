@@ -70,7 +70,7 @@ absl::StatusOr<JobSums> ParseJobSums(const std::string& text) {
   if (!parsed.is_object()) return damaged;
   JobSums sums;
   for (const NamedSum& sum : kSums) {
-    // An earlier release did not save this sum.
+    // A record that lacks one of the sums was written by an earlier release, which did not have that sum.
     if (!parsed.contains(sum.name)) continue;
     const std::optional<double> value = amount(parsed[sum.name]);
     if (!value) return damaged;

@@ -1,5 +1,5 @@
-// Sums over all jobs there ever were. The sums of jobs that the coordinator has forgotten are saved, so that the totals
-// continue where they were when the coordinator is started again.
+// Keeps sums over all jobs there ever were. The sums of jobs that the coordinator has forgotten are saved, so that the
+// totals continue where they were when the coordinator is started again.
 #ifndef REKINDLE_COORDINATOR_SERVER_METRICS_JOB_TOTALS_H_
 #define REKINDLE_COORDINATOR_SERVER_METRICS_JOB_TOTALS_H_
 
@@ -26,7 +26,7 @@ struct JobSums {
 
   void Add(const v1::JobStatus& status);
   void Add(const JobSums& other);
-  // Takes the larger of both values for each sum.
+  // Replaces each sum by that of `other` where that is larger.
   void Raise(const JobSums& other);
   bool operator==(const JobSums&) const = default;
 };
@@ -38,24 +38,27 @@ absl::StatusOr<JobSums> ParseJobSums(const std::string& text);
 // Adds the sums to the metrics page as counters.
 void AddTotals(const JobSums& sums, common::MetricSamples& samples);
 
-// This class is thread-compatible.
+// JobTotals is thread-compatible.
 class JobTotals {
  public:
   // Reads what the store keeps of forgotten jobs. It must be called once, before anything else. If the record cannot be
   // read, the sums begin anew and the log says so. It returns only errors of the store.
   absl::Status Load(StateStore& store);
-  // Takes in a job that is kept and not shown yet, with `job` as it was read.
+  // Remembers the sums of a job, in case the job is forgotten before users can see it (JobBoard). `job` is the job as
+  // it was read from the store.
   void Restore(const v1::Job& job) { restored_[job.uid()].Add(job.status()); }
-  // Says that all restored jobs are shown by now, or gone.
+  // Forgets what Restore has remembered, because by now users can see each restored job, or the job is forgotten.
   void EndRestoring() { restored_.clear(); }
 
-  // Adds a job that is forgotten to the saved sums. `job` is the job as it was shown, or null when it never was.
-  // Returns what has to become durable in the same transaction.
+  // Adds a job that is forgotten to the saved sums. `job` is the job as the JobBoard shows it, or null when the board
+  // never showed it. Returns the write of the saved sums, which has to be in the same transaction as the deletion of
+  // the job's record.
   Write Forget(const std::string& uid, const v1::Job* job);
-  // Takes note that the job is not among the kept ones any more.
+  // Takes note that the JobBoard does not show the job any more.
   void Gone(const std::string& uid) { leaving_.erase(uid); }
 
-  // `kept` is a map with any keys, whose values are pointers to jobs.
+  // Returns the sums over the forgotten jobs and those in `kept`. `kept` is a map with any keys, whose values are
+  // pointers to jobs.
   template <typename Jobs>
   JobSums Sum(const Jobs& kept) const {
     JobSums sums = forgotten_;
@@ -69,7 +72,7 @@ class JobTotals {
   JobSums forgotten_;
   // The keys of `restored_` are uids.
   std::map<std::string, JobSums> restored_;
-  // `leaving_` holds the uids of jobs that are in the saved sums and still among the kept jobs.
+  // `leaving_` holds the uids of jobs that are in the saved sums already, although the JobBoard still shows them.
   std::set<std::string> leaving_;
 };
 

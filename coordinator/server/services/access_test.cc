@@ -1,4 +1,4 @@
-// Tests who may call a whole coordinator.
+// Tests that a whole coordinator refuses callers without its token, and that its user finds the token.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -13,24 +13,24 @@
 
 namespace rekindle::coordinator {
 
-// Answers one call. A thread writes the answer and waits until each chunk was taken. The object deletes itself when the
-// call is over, so the caller must not touch it after Finish.
+// Answers one call of Backup. A thread writes the answer and waits until each chunk was taken. The object deletes
+// itself when the call is over, so the caller must not touch it after Finish.
 class BackupCall final : public grpc::ServerWriteReactor<v1::BackupChunk> {
  public:
   BackupCall(grpc::CallbackServerContext* context, double stalled_seconds)
       : context_(context), stalled_(stalled_seconds) {}
 
-  // Returns whether the call has ended, so that nobody waits for the rest.
+  // Returns whether the call has ended. If it has, nobody waits for the rest of the backup.
   bool ended() {
     const common::MutexLock lock(mutex_);
     return ended_;
   }
 
-  // Returns the buffer for the next bytes. For this function and for Write the caller must make sure that no write is
-  // in flight.
+  // Returns the buffer for the next bytes of the backup. For this function and for Write the caller must make sure that
+  // no write is in flight.
   std::string* data() { return chunk_.mutable_data(); }
 
-  // Sends `data()`. CANCELLED means that the caller is gone, takes nothing any more, or that the coordinator stops.
+  // Sends `data()`. CANCELLED means that the caller is gone or does not read any more, or that the coordinator stops.
   absl::Status Write() {
     common::MutexLock lock(mutex_);
     if (ended_) return Ended();
@@ -43,13 +43,14 @@ class BackupCall final : public grpc::ServerWriteReactor<v1::BackupChunk> {
       lock.Unlock();
       End();
       lock.Lock();
-      // A cancelled call fails its writes, so this wait ends.
+      // End has cancelled the call, so the write in flight fails, and this wait ends.
       written_.Wait(lock, written);
     }
     return ended_ ? Ended() : absl::OkStatus();
   }
 
-  // Ends the call. Another thread than the writing one calls it, or the writing thread itself after a stall.
+  // Ends the call. End is called by a thread other than the one that writes, or by the writing thread when the caller
+  // has read nothing for too long.
   void End() {
     bool writing = false;
     {

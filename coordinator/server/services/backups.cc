@@ -43,7 +43,7 @@ absl::Status Backups::Begin(BackupCall* call) {
     return absl::FailedPreconditionError(
         absl::StrCat("another backup is being made, since ", seconds, " s: try again when it is done"));
   }
-  // The thread of the previous backup has nothing left to do.
+  // The thread of the previous backup has nothing left to do, so the join returns at once.
   if (thread_.joinable()) thread_.join();
   running_ = call;
   began_ = common::SteadySeconds();

@@ -15,8 +15,8 @@ namespace rekindle::coordinator {
 
 class BackupCall;
 
-// Makes one backup at a time, on a thread of its own. It reads from a copy in the data folder, which is unlinked once
-// it is complete. The copy disappears when the call ends, for whatever reason. This class is thread-safe.
+// Makes one backup at a time, on a thread of its own. It reads from a copy of the state in the data folder, which is
+// unlinked once it is complete. The copy disappears when the call ends, for whatever reason. This class is thread-safe.
 class Backups {
  public:
   struct Options {
@@ -25,7 +25,7 @@ class Backups {
     // `copy` is the path where the copy is made. It must be on the same disk as the database, and nobody else may use
     // it.
     std::string copy;
-    // A caller that takes no chunk for `stalled_seconds` seconds is given up.
+    // The call of a client that reads no chunk for `stalled_seconds` seconds is ended.
     double stalled_seconds = 60;
   };
 

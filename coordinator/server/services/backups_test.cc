@@ -48,7 +48,7 @@ class BackupsTest : public ServerFixture {
     std::string content;
   };
 
-  // Starts a coordinator whose state is larger than what a connection takes in before somebody reads.
+  // Starts a coordinator whose state is larger than what a connection buffers before the client reads.
   void StartWithMuch() {
     std::filesystem::create_directories(options_.data);
     const auto store = SqliteStore::Open(options_.data + "/state.db");
@@ -59,14 +59,15 @@ class BackupsTest : public ServerFixture {
     Start();
   }
 
-  // Starts a call and reads only its first chunk.
+  // Starts a call of Backup and reads only its first chunk.
   std::unique_ptr<Call> Begin() {
     auto call = std::make_unique<Call>(*users_);
     EXPECT_TRUE(call->Read());
     return call;
   }
 
-  // Calls until a backup is not refused because of the previous one, and expects that it works.
+  // Calls Backup again and again while it is refused because the previous backup still runs, and expects that the first
+  // call that is not refused succeeds.
   void ExpectTheNextWorks() {
     const double end = common::SteadySeconds() + 10;
     for (;;) {
@@ -78,7 +79,8 @@ class BackupsTest : public ServerFixture {
     }
   }
 
-  // Returns the files that carry the name of the copy, among the open files of this process and in the data folder.
+  // Returns the files that carry the name of a backup's copy, among the open files of this process and in the data
+  // folder.
   std::vector<std::string> Copies() const {
     std::vector<std::string> copies;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -49,7 +49,7 @@ TEST_F(FailingStoreTest, NothingIsPublishedUntilItIsDurable) {
   ASSERT_TRUE(Sync(report).ok());
   store_.FailCommits(absl::ResourceExhaustedError("disk full"));
 
-  // The change that meets the failure is kept, and later ones are refused.
+  // The coordinator keeps the change at which the store first fails, to save it later, and refuses later changes.
   const auto cancelled = Cancel("job", "id-1");
   EXPECT_EQ(cancelled.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(cancelled.status().message()), HasSubstr("disk full"));
@@ -118,8 +118,8 @@ TEST_F(FailingStoreTest, HealthTellsOfIt) {
   Start();
   ASSERT_TRUE(Submit(JobNamed("job")).ok());
   const auto serving = [&] {
-    // The test speaks the wire format of the health service, as any client would: field 1 of the reply is 1 while it
-    // serves.
+    // The test speaks the wire format of the health service, as any client would: field 1 of the reply is 1 while the
+    // coordinator serves.
     grpc::GenericStub stub(channel_);
     grpc::ClientContext context;
     SetDeadline(context);

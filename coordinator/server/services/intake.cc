@@ -34,7 +34,8 @@ absl::StatusOr<v1::JobRecord> Intake::Admit(const Candidate& candidate, const st
   const auto in_cluster = [&](core::SubmitCheck what) {
     return loop_->cluster().CheckSubmit(what, record, loop_->core_now());
   };
-  // CheckSubmit then says that nothing is decided yet.
+  // While the coordinator still waits for the reports of nodes and trainers after its start, CheckSubmit returns the
+  // error that nothing is decided yet.
   if (loop_->cluster().IsListening()) return in_cluster(core::SubmitCheck::kName);
   Checker check = candidate.check;
   CheckInCluster({candidate.job, candidate.resolved}, {.room = [this] { return CheckRoom(); }, .cluster = in_cluster},

@@ -1,4 +1,5 @@
-// Takes jobs in. It runs every check of the table in spec/job_checks.h, for SubmitJob and ValidateJob alike.
+// Accepts or refuses the jobs that users submit. SubmitJob and ValidateJob both run every check of the table in
+// spec/job_checks.h.
 #ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_INTAKE_H_
 #define REKINDLE_COORDINATOR_SERVER_SERVICES_INTAKE_H_
 
@@ -19,7 +20,7 @@ class Intake {
  public:
   struct Options {
     Defaults defaults;
-    // `reach` says what jobs may name.
+    // `reach` says which files and stores the fields of a job may name.
     JobReach reach;
     // At most `max_active_jobs` jobs may exist that are not over.
     size_t max_active_jobs = 0;
@@ -37,11 +38,12 @@ class Intake {
     v1::JobSpec resolved;
     Checker check;
   };
-  // Fills in the defaults and runs the checks that need no cluster. It may look at many files. It is thread-safe.
+  // Fills in the defaults of the job and runs the checks that need no cluster. Prepare may look at many files. It is
+  // thread-safe.
   Candidate Prepare(const v1::Job& job) const;
 
-  // Returns the record of a new job with that uid, or all reasons against it, one per line. It changes nothing. It must
-  // be called on the loop's thread.
+  // Returns the record of a new job with the given uid, or all reasons to refuse the job, one per line. Admit changes
+  // nothing. It must be called on the loop's thread.
   absl::StatusOr<v1::JobRecord> Admit(const Candidate& candidate, const std::string& uid) const;
 
  private:

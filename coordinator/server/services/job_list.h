@@ -1,4 +1,4 @@
-// Chooses which jobs a list shows, and how much of each.
+// Chooses which jobs the answer to a ListJobs request has, and which fields of each job.
 #ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_JOB_LIST_H_
 #define REKINDLE_COORDINATOR_SERVER_SERVICES_JOB_LIST_H_
 
@@ -7,11 +7,11 @@
 
 namespace rekindle::coordinator {
 
-// Returns whether the job is one of those that the request asks for.
+// Returns whether the job is one of those that the ListJobs request asks for.
 bool IsListed(const v1::Job& job, const v1::ListJobsRequest& request);
 
-// Returns what a row of a list needs. The rest of a job, above all its curves, would make a list of 15,000 jobs a
-// hundred times larger.
+// Returns what a row in a list of jobs needs. The rest of a job, above all its curves, would make a list of 15,000 jobs
+// a hundred times larger.
 v1::Job BriefOf(const v1::Job& job);
 
 }  // namespace rekindle::coordinator

@@ -1,5 +1,5 @@
-// Serves Nodes.KeepLines and Coordinator.ReadLog: lines come in from nodes and go out to users. The loop answers what
-// is known of jobs and nodes. The desk handles the files.
+// Serves Nodes.KeepLines, with which nodes send lines of logs, and Coordinator.ReadLog, with which users read them. The
+// loop's thread knows the jobs and nodes. The thread of the LogDesk reads and writes the files of the logs.
 #ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_LOG_STREAMS_H_
 #define REKINDLE_COORDINATOR_SERVER_SERVICES_LOG_STREAMS_H_
 
@@ -16,26 +16,27 @@
 
 namespace rekindle::coordinator {
 
-// Returns whether that node may add lines to the log of that job and trainer. Lines are kept only after this check. It
-// must be called on the loop's thread.
+// Returns whether the node that sent `report` may add lines to the log that `piece` belongs to, which is that of one
+// trainer of one job. Lines are kept only after such a check. MayAddLines must be called on the loop's thread.
 bool MayAddLines(const Loop& loop, const v1::LogReport& report, const v1::LogPiece& piece);
-// Returns whether the job runs or has run on that node. It must be called on the loop's thread.
+// Returns whether the job whose log `piece` belongs to runs or has run on the node that sent `report`. RunsThere must
+// be called on the loop's thread.
 bool RunsThere(const Loop& loop, const v1::LogReport& report, const v1::LogPiece& piece);
 
-// This class is thread-safe.
+// LogStreams is thread-safe.
 class LogStreams {
  public:
-  // A report may have at most `kMaxPieces` pieces.
+  // A report may have at most `kMaxPieces` pieces of logs.
   static constexpr int kMaxPieces = 1024;
 
-  // The caller keeps the ownership of `loop` and `desk`, which must outlive all calls. `process` distinguishes this
-  // process of the coordinator from every other one.
+  // The caller keeps the ownership of `loop` and `desk`, which must outlive all calls. `process` distinguishes the
+  // present process of the coordinator from every other one.
   LogStreams(Loop* loop, LogDesk* desk, std::string process);
 
-  // Answers through `reactor`. The request and the reply must live until then.
+  // Answers a call of KeepLines through `reactor`. The request and the reply must live until then.
   void Keep(const v1::LogReport* request, v1::LogReply* reply, grpc::ServerUnaryReactor* reactor);
-  // Starts a call that deletes itself when it is over. It ends with NOT_FOUND when the job does not exist, or not any
-  // more.
+  // Starts a call of ReadLog that deletes itself when it is over. It ends with NOT_FOUND when the job does not exist,
+  // or not any more.
   grpc::ServerWriteReactor<v1::LogLines>* Read(grpc::CallbackServerContext* context, const v1::ReadLogRequest& request);
 
  private:

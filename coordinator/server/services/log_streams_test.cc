@@ -1,4 +1,4 @@
-// Tests that lines get from nodes to users, also through a coordinator that is restarted.
+// Tests that lines of logs get from nodes to users, also through a coordinator that is restarted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -200,7 +200,7 @@ TEST_F(LogStreamsTest, AForgottenJobTakesItsLogWithItAlsoWhereThatHadNoTime) {
   EXPECT_TRUE(Soon([&] { return !HasFolder(uid); }));
   EXPECT_TRUE(KeepOne(Piece(kTrainer, 0, {"one"}, uid)).not_welcome());
   server_.reset();
-  // A crash would have left the folder like this.
+  // After a crash just after a job was forgotten, the folder of its log may still be there.
   std::filesystem::rename(folder_ + "/aside", folder_ + "/data/logs/" + uid);
   Start();
   EXPECT_TRUE(Soon([&] { return !HasFolder(uid); }));
@@ -217,7 +217,7 @@ TEST_F(LogStreamsTest, WhereANodeIsLostTheLogSaysSo) {
   const auto is_told = [&] { return Lines("job").back() == "<LOST_WITH_NODE>"; };
   EXPECT_TRUE(Soon(is_told));
   ASSERT_TRUE(Cancel("job").ok());
-  // The machine comes back without its disk.
+  // The machine starts again with an empty disk.
   node.set_incarnation("folder-2");
   ASSERT_TRUE(Sync(node).ok());
   EXPECT_TRUE(Soon(is_told));

@@ -1,4 +1,5 @@
-// Tests what members of a generation are answered beside the loop: leases, and the job's file.
+// Tests the calls of a generation's members that are answered without the loop's thread: those for leases and for the
+// job's file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,8 @@ TEST_F(MemberAnswersTest, OnlyTheNewestMembershipStands) {
   stranger.set_job_secret("a guess");
   EXPECT_THAT(Renew(stranger, membership), IsOkAndHolds(false));
   Restart();
-  // The lease stands as soon as the records are read, before anybody has reported.
+  // A member can renew its lease as soon as the restarted coordinator has read the records, before anybody has
+  // reported.
   while (!*Renew(report, membership)) {
   }
   report.set_phase(v1::TRAINER_INTERRUPTED);
@@ -76,7 +78,7 @@ TEST_F(MemberAnswersTest, TheJobsFileIsForItsTrainersAndSaysHowTheJobEnded) {
   }
 }
 
-// Another node gets the job only when no member of the previous generation is answered any more.
+// Another node gets the job only once no member of the previous generation can renew its lease any more.
 TEST_F(MemberAnswersTest, AfterTheEndOfALeaseItsMembersAreNotAnswered) {
   options_.tunables.node_lost_seconds = 0.2;
   options_.tunables.lease_seconds = 0.5;
@@ -89,7 +91,7 @@ TEST_F(MemberAnswersTest, AfterTheEndOfALeaseItsMembersAreNotAnswered) {
   ASSERT_TRUE(Sync(report).ok());
   const double begun = common::BootSeconds();
   double answered = begun;
-  // The loop lasts longer than the lease, so the lease is renewed.
+  // The test renews the lease for longer than the lease lasts.
   while (answered < begun + 2) {
     ASSERT_THAT(Renew(report, membership), IsOkAndHolds(true));
     answered = common::BootSeconds();

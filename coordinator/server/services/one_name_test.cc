@@ -1,4 +1,4 @@
-// Tests two agents of one name against a whole coordinator.
+// Tests a whole coordinator with two agents whose nodes have the same name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using testing::Not;
 
 class OneNameTest : public ServerFixture {
  protected:
-  // Polls until `done` returns true for the answer, and returns the last answer.
+  // Sends the report again and again until `done` returns true for the answer, and returns the last answer.
   template <typename Done>
   v1::NodeDirective SyncUntil(v1::NodeReport& report, Done done) {
     for (int i = 0; i < 200; ++i) {

@@ -1,5 +1,5 @@
-// Tests that SubmitJob and ValidateJob give the same answer, and that for every check of the table there is a job that
-// only this check refuses.
+// Tests that SubmitJob and ValidateJob give the same answer, and that for every check in the table of spec/job_checks.h
+// there is a job that only this check refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct Case {
   std::function<void(v1::Job&)> change;
   std::string says;
   std::function<void(CoordinatorServer::Options&)> options = [](auto&) {};
-  // `before` runs while the coordinator that is asked is up.
+  // `before` runs after the coordinator has started, and before the test submits or validates the job.
   std::function<void()> before = [] {};
 };
 
@@ -40,7 +40,7 @@ class SameAnswerTest : public ServerFixture {
     return Checked<v1::Job>([&](v1::Job* reply) { return users_->ValidateJob(&context, request, reply); });
   }
 
-  // Returns the names of the checks that, each by itself, refuse the job with the facts that are known on this machine.
+  // Returns the names of the checks that, each by itself, refuse the job when only `facts` are known.
   std::vector<std::string> Refusing(const v1::Job& job, const Facts& facts) {
     const Defaults& settings = facts.settings == nullptr ? UnknownSettings() : *facts.settings;
     const v1::JobSpec resolved = FillSpec(job.spec(), settings);
@@ -53,8 +53,8 @@ class SameAnswerTest : public ServerFixture {
     return names;
   }
 
-  // Expects that the coordinator of `options_` refuses the job with these words alone, both in SubmitJob and in
-  // ValidateJob.
+  // Expects that the coordinator refuses the job with a message that contains `says` and names no other mistake, both
+  // in SubmitJob and in ValidateJob.
   void ExpectRefused(const v1::Job& job, const std::string& says) {
     const absl::Status validated = Validate(job).status();
     const absl::Status submitted = Submit(job).status();
@@ -63,7 +63,7 @@ class SameAnswerTest : public ServerFixture {
     EXPECT_THAT(std::string(validated.message()), Not(HasSubstr("\n"))) << "one mistake, one problem";
   }
 
-  // These cases need nothing but the job.
+  // Returns the cases of checks that need nothing but the job.
   std::map<std::string, Case> CasesOfTheJob() {
     return {
         {"name", {[](auto& job) { job.set_name("Bad Name"); }, "name: 'Bad Name' must be 1 to 63"}},
@@ -101,7 +101,7 @@ class SameAnswerTest : public ServerFixture {
     };
   }
 
-  // These cases need the coordinator's settings or files.
+  // Returns the cases of checks that need the coordinator's settings or files.
   std::map<std::string, Case> CasesOfSettings() {
     return {
         {"precision policy",
@@ -132,7 +132,7 @@ class SameAnswerTest : public ServerFixture {
     };
   }
 
-  // These cases need the cluster's state.
+  // Returns the cases of checks that need the cluster's state.
   std::map<std::string, Case> CasesInTheCluster() {
     return {
         {"room for a job",
@@ -159,7 +159,8 @@ class SameAnswerTest : public ServerFixture {
     };
   }
 
-  // Starts a coordinator anew, and expects that this check alone refuses the job of the case.
+  // Starts a new coordinator with the options of the case, and expects that only the check `row` refuses the job of the
+  // case.
   void ExpectOnlyRefusedBy(const JobCheck& row, const Case& one) {
     one.options(options_);
     server_.reset();
@@ -189,7 +190,7 @@ TEST_F(SameAnswerTest, EveryCheckOfTheTableIsMadeByBothCalls) {
   cases.merge(CasesInTheCluster());
   const CoordinatorServer::Options usual = options_;
   for (const JobCheck& row : JobChecks()) {
-    // The command makes this check: validate_test.py tests it.
+    // The `rekindle` command itself checks the files of its own machine, and validate_test.py tests that check.
     if (row.needs == kOwnFiles) continue;
     SCOPED_TRACE(row.name);
     ASSERT_TRUE(cases.contains(row.name)) << "a check of the table without a job that it refuses";
@@ -245,7 +246,7 @@ TEST_F(SameAnswerTest, ValuesOfUsersFitTheAnswer) {
   EXPECT_EQ(validated, Submit(job).status());
 }
 
-// Nothing is decided in these states, not even about a job that is wrong.
+// Tests the states of the coordinator in which it neither accepts nor refuses a job, even if the job has mistakes.
 class UndecidedTest : public SameAnswerTest {
  protected:
   void ExpectUndecided(absl::StatusCode code, const std::string& says) {

@@ -58,7 +58,7 @@ TEST_F(SyncTest, EachAnswerSaysWhoDecidesAndAnotherClustersNodesAreToldNothingEl
   ASSERT_TRUE(users_->ListNodes(&context, {}, &nodes).ok());
   ASSERT_EQ(nodes.nodes_size(), 1);
   EXPECT_EQ(nodes.nodes(0).name(), "n1");
-  // The node gets a directive as soon as it obeys this cluster.
+  // The node gets a directive as soon as it obeys the coordinator's cluster.
   common::ToMessage(ours, foreign.mutable_obeys());
   EXPECT_GT(Sync(foreign)->revision(), 0);
 }
@@ -134,7 +134,7 @@ int Threads() {
 }
 
 TEST_F(SyncTest, ThousandsOfWaitingPollsCostNoThread) {
-  // All polls come over one connection here.
+  // All polls of the test come over one connection.
   options_.rpc.max_concurrent_streams = 4096;
   Start();
   constexpr int kPolls = 2000;
@@ -170,7 +170,7 @@ TEST_F(SyncTest, ThousandsOfWaitingPollsCostNoThread) {
       second.count_down();
     });
   }
-  // A later call is answered only after the polls before it were taken in.
+  // The call of another agent is answered only after the coordinator has received all polls that were sent before it.
   ASSERT_TRUE(Sync(AgentReport("last")).ok());
   EXPECT_FALSE(second.try_wait());
   EXPECT_LE(Threads(), before + 8);

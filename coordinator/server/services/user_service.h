@@ -62,7 +62,7 @@ class UserService final : public v1::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* ChangeJob(const char* method, Context* context, const v1::JobRequest& request,
                                       v1::Job* reply);
   void Count(const char* method);
-  // The three functions below must be called on the loop's thread.
+  // FindUid, AnswerNode and AnswerJob must be called on the loop's thread.
   absl::StatusOr<std::string> FindUid(const std::string& name_or_uid) const;
   absl::StatusOr<std::string> AnswerNode(const std::string& name) const;
   absl::StatusOr<std::string> AnswerJob(const std::string& name_or_uid) const;

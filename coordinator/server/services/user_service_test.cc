@@ -1,4 +1,5 @@
-// Tests users against a whole coordinator: verbs, streams, bad input, and requests that must not run twice.
+// Tests users' calls to a whole coordinator: changes of jobs and nodes, streams, bad input, and repeated requests,
+// which must not run twice.
 #include <gmock/gmock.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>

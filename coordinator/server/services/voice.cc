@@ -12,7 +12,7 @@ namespace {
 
 // The log names a caller of another cluster at most every `kForeignSeconds` seconds.
 constexpr double kForeignSeconds = 60;
-// An epoch that is further ahead than this cannot be genuine.
+// An epoch that is more than `kMostEpochsAhead` ahead of the coordinator's own cannot be genuine.
 constexpr int kMostEpochsAhead = 1'000'000;
 
 // Returns whether the coordinator was superseded. If so, the answer is cleared and says only that.

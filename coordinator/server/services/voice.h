@@ -1,4 +1,5 @@
-// Says who answers nodes and trainers, and decides whom this coordinator may tell what to do.
+// Puts the coordinator's identity on its answers to nodes and trainers, and decides which nodes and trainers it may
+// give directives to.
 #ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_VOICE_H_
 #define REKINDLE_COORDINATOR_SERVER_SERVICES_VOICE_H_
 
@@ -14,27 +15,29 @@
 
 namespace rekindle::coordinator {
 
-// This class is thread-safe.
+// Voice is thread-safe.
 class Voice {
  public:
-  // `on_superseded` is called once, from any thread, with what has to become durable.
+  // `on_superseded` is called once, from any thread, with the cluster record that has to become durable.
   Voice(ClusterRecord record, common::Metrics* metrics, std::function<void(const ClusterRecord&)> on_superseded);
 
-  // Puts the coordinator's identity on an answer. Once it was superseded, the answer says only that.
+  // Puts the coordinator's identity on an answer. Once the coordinator was superseded, the answer says only that.
   void Sign(v1::TrainerDirective* directive) const;
   void Sign(v1::NodeDirective* directive) const;
   void Sign(v1::RenewLeaseReply* reply) const;
-  // Returns false for a caller that obeys another cluster, which is counted and logged: it learns nothing but who
-  // answers. A caller that has heard of a later epoch of this cluster ends this coordinator's decisions, unless the
-  // coordinator still listens.
+  // Returns whether the caller may be told more than the coordinator's identity. It may not if it obeys another
+  // cluster, which is counted and logged, or if the coordinator was superseded. If the caller has heard of a later
+  // epoch of the coordinator's cluster, the coordinator counts as superseded from then on, unless it has not begun to
+  // decide yet.
   bool MayTell(const std::string& who, const v1::ClusterIdentity& obeys);
 
-  // Returns whether the caller obeys another epoch of this cluster than the coordinator's. It must then be answered at
-  // once, even if nothing else is new.
+  // Returns whether the caller obeys the coordinator's cluster, but another epoch than the coordinator's. The caller
+  // must then be answered at once, even if nothing else is new.
   bool IsNewsTo(const v1::ClusterIdentity& obeys) const;
 
-  // Ends listening: everybody who lives has been heard, and decisions begin in an epoch that is later than all that
-  // were heard of. Returns what has to become durable before anybody is told anything.
+  // Ends the time in which the coordinator only takes reports, because every node and trainer that lives has had time
+  // to report. The coordinator then decides in an epoch that is later than all epochs that it has heard of. Returns the
+  // cluster record that has to become durable before any directive is given.
   ClusterRecord BeginDecisions();
 
   ClusterRecord record() const;
@@ -50,7 +53,7 @@ class Voice {
   double said_at_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Says in words that the coordinator was superseded, for whoever calls it. REQUIRES: it was superseded.
+// Returns a sentence that tells whoever calls the coordinator that it was superseded. REQUIRES: it was superseded.
 std::string DescribeSuperseded(const ClusterRecord& record);
 
 }  // namespace rekindle::coordinator

@@ -92,7 +92,7 @@ void CarbonWatch::Refresh() {
   {
     const common::MutexLock lock(mutex_);
     if (stop_) return;
-    // Nothing is new then. The core says so itself once the values are stale.
+    // After an error there are no new values to report. Once the old values are stale, the core reports that itself.
     if (!looked.ok() && book_.asked) again = true;
     book_.asked = true;
   }
@@ -137,7 +137,7 @@ absl::Status CarbonWatch::AskFeed() {
   return absl::OkStatus();
 }
 
-// Size and inode belong to a version because the clocks of file systems are coarse.
+// Size and inode are parts of a file's version because the clocks of file systems are coarse.
 std::vector<CarbonWatch::Version> CarbonWatch::Written() const {
   std::vector<Version> written;
   for (const std::string& name : options_.carbon.files()) {

@@ -20,7 +20,8 @@ constexpr char kAnswer[] =
     R"({"regions": {"ES": {"at": "1970-01-01T10:30:00Z", "gco2eq_per_kwh": 180, "forecast": [90]}}})";
 constexpr double kNow = 11 * 3600;
 
-// A feed on loopback that gives its answers one after the other. The last one answers all further requests.
+// A feed of carbon intensity on loopback that gives its answers one after the other. The last one answers all further
+// requests.
 class Feed {
  public:
   struct Answer {
@@ -59,7 +60,7 @@ class Feed {
   std::string query_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Collects what the watch has reported.
+// Collects what the watch of carbon intensity has reported.
 class Told {
  public:
   CarbonWatch::Options Options(const v1::Fleet::Carbon& carbon) {
@@ -72,7 +73,7 @@ class Told {
                   changed_.NotifyAll();
                 }};
   }
-  // Returns the first book that fits, and fails the test when none comes.
+  // Returns the first carbon book that was reported and for which `fits` returns true. Fails the test when none comes.
   core::CarbonBook Await(const std::function<bool(const core::CarbonBook&)>& fits) {
     common::MutexLock lock(mutex_);
     core::CarbonBook found;

@@ -42,7 +42,7 @@ std::map<std::string, std::string> Definitions(const v1::Fleet& machines, bool l
   return definitions;
 }
 
-// Returns the pools in which the two differ.
+// Returns the pools in which the two fleet files differ.
 std::set<std::string> Changed(const v1::Fleet& before, const v1::Fleet& now, bool local_only) {
   const auto a = Definitions(before, local_only), b = Definitions(now, local_only);
   std::set<std::string> changed;
@@ -132,7 +132,8 @@ absl::Status Machines::Reload(const v1::Fleet& fleet) {
       const common::MutexLock lock(mutex_);
       before = std::move(runner_);
     }
-    // The lock is not held here, because Stop waits for a report, and a report may order.
+    // The lock is not held here: Stop waits until a running report function returns, and that function may order
+    // machines, which takes the lock.
     before->Stop();
     Run(std::move(providers->accounts));
     for (const std::string& pool : changed) {
@@ -143,7 +144,7 @@ absl::Status Machines::Reload(const v1::Fleet& fleet) {
     }
     fleet_ = machines;
   }
-  // The previous watch must not ask any more when the next one does.
+  // The previous watch of prices ends before the next one starts, so that not both ask the providers for prices.
   prices_.reset();
   prices_ = std::make_unique<fleet::PriceWatch>(*std::move(prices), reports_.price);
   return absl::OkStatus();
@@ -159,7 +160,8 @@ absl::Status Machines::SetMarket(const v1::SetMarketRequest& request) {
   std::shared_ptr<fleet::LocalProvider> local;
   {
     common::MutexLock lock(mutex_);
-    // The coordinator answers calls a moment before it has its machines.
+    // For a moment after its start, the coordinator answers calls but has not opened its machines yet. So SetMarket
+    // waits for them.
     if (!has_opened_.WaitFor(lock, kStartPatience, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return opened_; })) {
       return absl::UnavailableError("the coordinator has just started, and does not have its machines yet: try again");
     }
@@ -178,7 +180,8 @@ void Machines::Stop() {
     runner = std::move(runner_);
   }
   prices_.reset();
-  // The lock is not held here, because Stop waits for a report, and a report may order.
+  // The lock is not held here: Stop waits until a running report function returns, and that function may order
+  // machines, which takes the lock.
   if (runner) runner->Stop();
 }
 

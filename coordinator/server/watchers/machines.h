@@ -1,4 +1,5 @@
-// Runs the machines of a fleet file: its providers, and the runner that keeps their pools at what was ordered.
+// Opens the providers of a fleet file, and runs the FleetRunner that orders and returns machines until each pool has as
+// many as were ordered.
 #ifndef REKINDLE_COORDINATOR_SERVER_WATCHERS_MACHINES_H_
 #define REKINDLE_COORDINATOR_SERVER_WATCHERS_MACHINES_H_
 
@@ -19,11 +20,11 @@
 
 namespace rekindle::coordinator {
 
-// This class is thread-safe.
+// Machines is thread-safe.
 class Machines {
  public:
   struct Options {
-    // `fleet` is the path of the fleet file, which is used in messages and for paths beside it.
+    // `fleet` is the path of the fleet file, which is used in messages and for paths that are relative to it.
     std::string fleet;
     // `data` is the coordinator's folder.
     std::string data;
@@ -39,19 +40,20 @@ class Machines {
   explicit Machines(Options options) : options_(std::move(options)) {}
   ~Machines() { Stop(); }
 
-  // Opens the providers, looks for what runs, keeps the minimum of each pool and asks for prices from now on. It must
-  // be called at most once. Errors are those of the fleet file, with its name.
+  // Opens the providers and finds the machines that already run. From then on Machines keeps the minimum of each pool
+  // and asks for prices. Start must be called at most once. Errors are those of the fleet file, with its name.
   absl::Status Start(const v1::Fleet& fleet, Reports reports);
-  // Goes on with another fleet file, whose providers get the orders that stand. Machines of pools that the file does
-  // not contain stay, and the log says so. FAILED_PRECONDITION means that local pools have changed, which needs a
-  // restart, or that the machines were stopped. After this and all errors of Start everything goes on as before.
+  // Replaces the fleet file. The providers of the new file get the newest order of each pool. Machines of pools that
+  // the file does not contain stay, and the log says so. FAILED_PRECONDITION means that local pools have changed, which
+  // needs a restart, or that Stop was called. The other errors are those of Start. After an error everything goes on as
+  // before.
   absl::Status Reload(const v1::Fleet& fleet);
   // Orders nodes as FleetRunner does. An order before Start is kept until then.
   void Order(core::PoolOrder order);
-  // Sets how many nodes a local pool's market lets run. NOT_FOUND means that there is no such pool. A call before
-  // Start waits for it, and is UNAVAILABLE after 10 s.
+  // Sets how many nodes the simulated spot market of a local pool lets run. NOT_FOUND means that there is no such pool.
+  // If SetMarket is called before Start, it waits for Start, and returns UNAVAILABLE after 10 s.
   absl::Status SetMarket(const v1::SetMarketRequest& request);
-  // Ends buying, returning and reporting. The machines stay.
+  // Stops ordering and returning machines, and stops reporting. The machines that run go on running.
   void Stop();
   // Lets local machines drain and end within `seconds`. All other machines stay.
   void EndLocal(double seconds);
@@ -62,8 +64,8 @@ class Machines {
   std::shared_ptr<fleet::LocalProvider> local() const;
 
   const Options options_;
-  // `changing_` is held during Start, Reload and Stop, because the loop's thread stops the machines of a coordinator
-  // that was superseded.
+  // Start, Reload and Stop hold the mutex `changing_`, because they may run at the same time: the loop's thread calls
+  // Stop when the coordinator is superseded.
   common::Mutex changing_ ABSL_ACQUIRED_BEFORE(mutex_);
   Reports reports_ ABSL_GUARDED_BY(changing_);
   // `fleet_` contains only what concerns machines.
@@ -71,7 +73,7 @@ class Machines {
   // `prices_` is null before Start and after Stop.
   std::unique_ptr<fleet::PriceWatch> prices_ ABSL_GUARDED_BY(changing_);
   mutable common::Mutex mutex_;
-  // The value is the newest order of the pool.
+  // `orders_` has the newest order of each pool, by the pool's name.
   std::map<std::string, core::PoolOrder> orders_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<fleet::LocalProvider> local_ ABSL_GUARDED_BY(mutex_);
   bool opened_ ABSL_GUARDED_BY(mutex_) = false;

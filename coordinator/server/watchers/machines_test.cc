@@ -1,4 +1,5 @@
-// Tests the machines of a fleet file, and of the next file, with hooks and a cloud that reports prices.
+// Tests how Machines follows a fleet file and the file that replaces it. Scripts give the machines, and a fake cloud
+// reports prices.
 #include "coordinator/server/watchers/machines.h"
 
 #include <atomic>
@@ -23,7 +24,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// This hook has as many machines as it is told to have, and keeps that number in one file per pool.
+// `kHook` is a script for pools with `provider: exec`. It says that it has as many machines as were ordered, and keeps
+// that number in one file per pool.
 constexpr char kHook[] = R"(#!/bin/sh
 file=$(dirname "$0")/$2
 case $1 in
@@ -109,7 +111,7 @@ TEST_F(MachinesTest, AMarketThatIsSetBeforeTheStartWaitsForIt) {
 }
 
 TEST_F(MachinesTest, AnotherFileTakesTheStandingOrdersOver) {
-  // This order comes before the machines were started.
+  // Machines are ordered for pool a before Start is called.
   machines_->Order({.pool = "a", .nodes = 2});
   ASSERT_TRUE(Start(Pool("a", "east") + ", " + Pool("b", "east")).ok());
   EXPECT_TRUE(AwaitRunning("a", 2));
@@ -119,7 +121,8 @@ TEST_F(MachinesTest, AnotherFileTakesTheStandingOrdersOver) {
     const common::MutexLock lock(mutex_);
     running_.clear();
   }
-  // In the new file pool a is at another place, b is missing, so its machines stay, and c is new.
+  // In the new fleet file, pool a orders its machines from another place. Pool b is missing, and its machines stay.
+  // Pool c is new.
   const absl::Status reloaded = machines_->Reload(Fleet(Pool("a", "west") + ", " + Pool("c", "west", ", min: 1")));
   ASSERT_TRUE(reloaded.ok()) << reloaded;
   EXPECT_TRUE(AwaitRunning("a", 2));
@@ -141,7 +144,7 @@ TEST_F(MachinesTest, LocalPoolsAreChangedByARestartAlone) {
               AllOf(HasSubstr("local pool 'here'"), HasSubstr("restart the coordinator")));
   machines_->Order({.pool = "a", .nodes = 1});
   EXPECT_TRUE(AwaitRunning("a", 1));
-  // The refused file has changed nothing.
+  // The fleet file that was refused has changed nothing.
   EXPECT_EQ(At("east", "a"), 1);
 }
 
@@ -169,7 +172,7 @@ TEST_F(MachinesTest, PricesAreAskedForAndReloadAsksAnew) {
       "machines: {group: g, endpoint: '", cloud.endpoint(), "', price_endpoint: '", cloud.endpoint(), "'}}");
   ASSERT_TRUE(Start(pool).ok());
   EXPECT_TRUE(Await([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return prices_["p"] == 0.25; }));
-  // The watch itself would ask again only in minutes.
+  // Without a new fleet file, the watch of prices would ask again only in minutes.
   price = 0.5;
   ASSERT_TRUE(machines_->Reload(Fleet(pool)).ok());
   EXPECT_TRUE(Await([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return prices_["p"] == 0.5; }));

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxAnswer = 64 << 10;
 constexpr double kLonger = 4;
 
-// Returns whether the server may take the request another time.
+// Returns whether a request that was answered with the HTTP status `status` may succeed when it is sent again.
 bool IsPassing(int status) { return status == 408 || status == 429 || status >= 500; }
 
 }  // namespace

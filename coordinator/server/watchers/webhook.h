@@ -1,6 +1,6 @@
-// Posts alerts to somebody's HTTP server, one JSON object per request. It has a thread of its own, so a server that is
-// slow or away holds nothing up. Delivery is best effort: the event of an alert stays in the store, and the POST is
-// tried a few times.
+// Posts alerts to somebody's HTTP server, one JSON object per request. A Webhook has a thread of its own, so a slow or
+// unreachable server delays nothing else. Delivery is best effort: the event of an alert stays in the store, and the
+// POST is tried a few times.
 #ifndef REKINDLE_COORDINATOR_SERVER_WATCHERS_WEBHOOK_H_
 #define REKINDLE_COORDINATOR_SERVER_WATCHERS_WEBHOOK_H_
 
@@ -20,7 +20,7 @@ namespace rekindle::coordinator {
 // Returns the event as JSON, with the names of its fields as in the proto.
 std::string AlertBody(const v1::Event& event);
 
-// This class is thread-safe.
+// Webhook is thread-safe.
 class Webhook {
  public:
   struct Options {
@@ -36,11 +36,11 @@ class Webhook {
   // logged. INVALID_ARGUMENT does not contain the URL.
   static absl::StatusOr<std::unique_ptr<Webhook>> Open(const std::string& url, common::Metrics* metrics,
                                                        const Options& options);
-  // Gives up alerts that were not sent.
+  // Gives up alerts that were not sent yet.
   ~Webhook();
   Webhook(const Webhook&) = delete;
 
-  // Queues a JSON object and returns at once. If too many wait, the oldest is given up.
+  // Queues a JSON object and returns at once. If too many objects wait, the oldest one is given up.
   void Send(std::string body);
 
  private:
@@ -48,9 +48,9 @@ class Webhook {
           const Options& options);
   void Run();
   void Deliver(const std::string& body);
-  // Returns whether another try makes sense.
+  // Tries once to send `body`. Returns whether another try makes sense.
   bool TryOnce(const std::string& body, std::string* error);
-  // Returns false when the webhook is ending.
+  // Waits for `seconds` seconds. Returns false when the webhook is ending.
   bool Wait(double seconds);
 
   const std::string origin_;

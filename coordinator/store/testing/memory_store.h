@@ -1,4 +1,4 @@
-// Keeps state only in memory. It is for tests.
+// Keeps a coordinator's state in memory only, for tests.
 #ifndef REKINDLE_COORDINATOR_STORE_TESTING_MEMORY_STORE_H_
 #define REKINDLE_COORDINATOR_STORE_TESTING_MEMORY_STORE_H_
 
@@ -19,7 +19,7 @@ class MemoryStore : public StateStore {
   absl::StatusOr<std::vector<v1::Event>> Events(int32_t after, const std::string& job, int limit) override;
   absl::StatusOr<int32_t> LastEventRevision() override;
 
-  // Makes commits return this status until it is set to OK again.
+  // Makes commits return `status` until FailCommits is called with OK.
   void FailCommits(absl::Status status);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 using Result = PowerLossDisk::Result;
 
-// SQLite's layer for Unix reports this size.
+// The test's VFS reports sectors of `kSectorBytes` bytes, as SQLite's own VFS for Unix does.
 constexpr int kSectorBytes = 4096;
 
 struct Handle {
@@ -67,7 +67,8 @@ int ShmMap(sqlite3_file* file, int region, int bytes, int extend, void volatile*
 }
 
 int ShmUnmap(sqlite3_file* file, int) {
-  // The next connection then reads the log, as after a restart.
+  // SQLite's index of the log is in the shared memory. Once that is gone, the next connection reads the whole log, as
+  // after a restart.
   Of(file).file->shared.clear();
   return SQLITE_OK;
 }

@@ -1,5 +1,5 @@
-// Puts SQLite's files on a PowerLossDisk, for tests. It syncs the folder when SQLite's own layer for Unix does: with
-// the first sync of a journal or log that it created, and with a deletion that asks for it.
+// Puts SQLite's files on a PowerLossDisk, for tests. This VFS syncs the folder when SQLite's own VFS for Unix does:
+// with the first sync of a journal or log that it created, and with a deletion that asks for it.
 //
 // Only one connection may be open at a time, because every lock is granted.
 #ifndef REKINDLE_COORDINATOR_STORE_TESTING_POWER_LOSS_VFS_H_
@@ -13,8 +13,8 @@
 
 namespace rekindle::coordinator {
 
-// The caller keeps the ownership of the disk, which must outlive this object. REQUIRES at the end of the object: no
-// connection is open through it.
+// The caller keeps the ownership of the disk, which must outlive the PowerLossVfs. REQUIRES at the end of the
+// PowerLossVfs: no connection is open through it.
 class PowerLossVfs {
  public:
   explicit PowerLossVfs(PowerLossDisk* disk);
@@ -22,7 +22,7 @@ class PowerLossVfs {
   PowerLossVfs(const PowerLossVfs&) = delete;
   PowerLossVfs& operator=(const PowerLossVfs&) = delete;
 
-  // Returns the name to pass to sqlite3_open_v2.
+  // Returns the name of the VFS, to be passed to sqlite3_open_v2.
   const std::string& name() const { return name_; }
 
  private:

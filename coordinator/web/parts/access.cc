@@ -11,7 +11,7 @@
 namespace rekindle::coordinator::web {
 namespace {
 
-// Returns the host of a Host header in lower case, without port and brackets. Returns "" when there is none.
+// Returns the host of a Host header in lower case, without port and brackets. Returns "" when there is no host.
 std::string HostOf(const std::string& header) {
   const bool has_port = header.rfind(':') != std::string::npos && header.back() != ']';
   const auto parts = common::SplitAddress(has_port ? header : header + ":0");

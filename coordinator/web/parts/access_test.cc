@@ -17,7 +17,7 @@ constexpr char kToken[] = "0123456789abcdef0123456789abcdef";
 
 class AccessTest : public testing::Test {
  protected:
-  // Returns the status of the refusal, or 0 when the request may pass.
+  // Returns the HTTP status with which a request is refused, or 0 when it may pass.
   int Status(const std::map<std::string, std::string>& changed, bool needs_token = true,
              const std::string& method = "GET") {
     common::PageRequest request{

@@ -1,5 +1,5 @@
-// Caches answers as text. Each answer is made at most once per interval, however many ask. A tag lets a browser know
-// that it has the newest answer.
+// Caches the page's answers as text. Each answer is made at most once per interval, however many viewers ask. A tag
+// lets a browser know that it has the newest answer.
 #ifndef REKINDLE_COORDINATOR_WEB_PARTS_ANSWER_CACHE_H_
 #define REKINDLE_COORDINATOR_WEB_PARTS_ANSWER_CACHE_H_
 
@@ -17,11 +17,11 @@ namespace rekindle::coordinator::web {
 
 struct Answer {
   std::shared_ptr<const std::string> body;
-  // Different bodies have different tags.
+  // Answers with different bodies have different tags.
   std::string tag;
 };
 
-// This class is thread-safe.
+// An AnswerCache is thread-safe.
 class AnswerCache {
  public:
   // The cache keeps `kAnswers` answers: those that were asked for last.
@@ -29,7 +29,8 @@ class AnswerCache {
 
   explicit AnswerCache(double seconds) : seconds_(seconds) {}
 
-  // Returns what `make` returned for this key if that is at most `seconds` old, and otherwise calls `make`.
+  // Returns the answer that `make` returned for the key before, if that is at most `seconds` old, and otherwise calls
+  // `make`.
   absl::StatusOr<Answer> Get(const std::string& key, const std::function<absl::StatusOr<std::string>()>& make);
 
  private:
@@ -41,7 +42,7 @@ class AnswerCache {
 
   const double seconds_;
   common::Mutex mutex_;
-  // The entry that was asked for last comes first.
+  // The first entry is the one that was asked for last.
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -7,9 +7,9 @@
 namespace rekindle::coordinator::web {
 namespace {
 
-// The first look goes back `kFirstLook` revisions from the newest.
+// The first search for the newest events goes back `kFirstLook` revisions from the newest.
 constexpr int32_t kFirstLook = 1000;
-// If a look finds too few events, the next look goes back `kFurther` times as far.
+// If a search finds too few events, the next one goes back `kFurther` times as far.
 constexpr int32_t kFurther = 4;
 
 }  // namespace
@@ -39,8 +39,8 @@ absl::StatusOr<std::vector<v1::Event>> EventTails::Newest(const std::string& job
   return newest;
 }
 
-// The events of one job may be far apart, and can only be read forwards. So each look begins further back than the one
-// before.
+// Finds a job's newest events. They may be far apart, and can only be read forwards. So each search begins further back
+// than the one before.
 absl::Status EventTails::Begin(Tail& tail) {
   const absl::StatusOr<int32_t> last = source_->LastEvent();
   if (!last.ok()) return last.status();

@@ -1,5 +1,5 @@
-// Keeps the newest events of the cluster and of the jobs that are looked at, so that each is read from the coordinator
-// once.
+// Keeps the newest events of the cluster and of the jobs that viewers look at, so that each event is read from the
+// coordinator once.
 #ifndef REKINDLE_COORDINATOR_WEB_PARTS_EVENT_TAILS_H_
 #define REKINDLE_COORDINATOR_WEB_PARTS_EVENT_TAILS_H_
 
@@ -17,10 +17,10 @@
 
 namespace rekindle::coordinator::web {
 
-// This class is thread-safe.
+// EventTails is thread-safe.
 class EventTails {
  public:
-  // A tail has at most `kEvents` events.
+  // A tail has at most `kEvents` events, the newest ones of a job or of the cluster.
   static constexpr size_t kEvents = 300;
   // `kTails` jobs have a tail: those that were asked for last.
   static constexpr size_t kTails = 64;
@@ -38,17 +38,17 @@ class EventTails {
     std::string job;
     common::Mutex mutex;
     std::deque<v1::Event> events ABSL_GUARDED_BY(mutex);
-    // `read_to` is a revision. It is negative while nothing was read yet.
+    // `read_to` is the revision up to which the events were read. It is negative while nothing was read yet.
     int32_t read_to ABSL_GUARDED_BY(mutex) = -1;
   };
   std::shared_ptr<Tail> Find(const std::string& job);
-  // Begin and ReadOn add what the coordinator has beyond `tail.read_to`.
+  // Begin and ReadOn add the coordinator's events after `tail.read_to` to the tail.
   absl::Status Begin(Tail& tail) ABSL_EXCLUSIVE_LOCKS_REQUIRED(tail.mutex);
   absl::Status ReadOn(Tail& tail) ABSL_EXCLUSIVE_LOCKS_REQUIRED(tail.mutex);
 
   Source* const source_;
   common::Mutex mutex_;
-  // The tail that was asked for last comes first.
+  // The first tail is the one that was asked for last.
   std::list<std::shared_ptr<Tail>> tails_ ABSL_GUARDED_BY(mutex_);
 };
 

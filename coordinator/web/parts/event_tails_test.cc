@@ -35,7 +35,8 @@ TEST(EventTails, NoMoreThanTheNewest) {
   EXPECT_EQ(newest->back().revision(), 2700);
 }
 
-// The newest events of a job are found whatever lies between them, without asking the coordinator for all events.
+// The newest events of a job are found however many events of other jobs follow them, without asking the coordinator
+// for all events.
 TEST(EventTails, FindsTheNewestOfAJobThatWasQuietForLong) {
   PreparedSource source(0, 0);
   EventTails tails(&source);

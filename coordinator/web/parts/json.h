@@ -1,5 +1,5 @@
-// Writes answers of the services as JSON. The names are those of the messages' fields, and fields with their default
-// value are left out.
+// Writes answers of the coordinator's services as JSON. The names are those of the messages' fields, and fields with
+// their default value are left out.
 #ifndef REKINDLE_COORDINATOR_WEB_PARTS_JSON_H_
 #define REKINDLE_COORDINATOR_WEB_PARTS_JSON_H_
 
@@ -10,10 +10,10 @@
 
 namespace rekindle::coordinator::web {
 
-// Values that are not finite numbers become the strings "NaN", "Infinity" and "-Infinity".
+// Returns the message as JSON. Numbers that are not finite become the strings "NaN", "Infinity" and "-Infinity".
 std::string ToJson(const google::protobuf::Message& message);
 
-// Bytes that are not valid UTF-8 are replaced.
+// Returns the text of a JSON value. Bytes that are not valid UTF-8 are replaced.
 std::string Dump(const nlohmann::json& value);
 
 }  // namespace rekindle::coordinator::web

@@ -1,4 +1,4 @@
-// Describes a request for a list: which of its entries, in which order, and from which one on.
+// Describes a request for a list of jobs or nodes: which of its entries, in which order, and from which one on.
 #ifndef REKINDLE_COORDINATOR_WEB_PARTS_LIST_QUERY_H_
 #define REKINDLE_COORDINATOR_WEB_PARTS_LIST_QUERY_H_
 
@@ -12,11 +12,11 @@
 
 namespace rekindle::coordinator::web {
 
-// A page has at most `kLargestPage` entries.
+// A page of a list has at most `kLargestPage` entries.
 inline constexpr size_t kLargestPage = 100;
 
 struct ListQuery {
-  // `text` is in lower case. The query matches the entries whose name contains it.
+  // `text` is in lower case. The query matches the entries whose name contains `text`.
   std::string text;
   // An empty `state`, `team` or `pool` matches any.
   std::string state;
@@ -27,8 +27,8 @@ struct ListQuery {
   size_t offset = 0;
   size_t limit = kLargestPage;
 
-  // Parses a request. INVALID_ARGUMENT names the parameter that is wrong. `sorts` lists what the list can be sorted by,
-  // the default first.
+  // Parses a request for a list. INVALID_ARGUMENT names the parameter that is wrong. `sorts` names what the list can be
+  // sorted by, the default first.
   static absl::StatusOr<ListQuery> Parse(const common::PageRequest& request, const std::vector<std::string>& sorts);
   // Returns a key that is equal for queries with the same answer.
   std::string Key() const;

@@ -1,4 +1,4 @@
-// Holds a value that is made at most once per interval and shared by everybody who asks meanwhile. So ten viewers cost
+// Holds a value that is made at most once per interval and shared by all viewers who ask meanwhile. So ten viewers cost
 // as much as one.
 #ifndef REKINDLE_COORDINATOR_WEB_PARTS_SHARED_H_
 #define REKINDLE_COORDINATOR_WEB_PARTS_SHARED_H_
@@ -13,7 +13,7 @@
 
 namespace rekindle::coordinator::web {
 
-// This class is thread-safe.
+// Shared is thread-safe.
 template <typename T>
 class Shared {
  public:
@@ -22,8 +22,8 @@ class Shared {
 
   explicit Shared(double seconds) : seconds_(seconds) {}
 
-  // Returns a value that is not older than `seconds`, and otherwise calls `make`. Only one caller at a time runs
-  // `make`, while the others wait for it. An error is shared like a value.
+  // Returns the value if it is at most `seconds` old, and otherwise makes a new one with `make`. Only one caller at a
+  // time runs `make`, while the others wait for it. An error is shared like a value.
   absl::StatusOr<Pointer> Get(const Make& make) {
     const common::MutexLock lock(mutex_);
     const double now = common::SteadySeconds();

@@ -1,4 +1,5 @@
-// Provides what the page shows, which is what the coordinator's services answer. Tests use prepared answers.
+// Provides what the web page shows, which is what the coordinator's services answer. In tests it provides prepared
+// answers.
 #ifndef REKINDLE_COORDINATOR_WEB_PARTS_SOURCE_H_
 #define REKINDLE_COORDINATOR_WEB_PARTS_SOURCE_H_
 
@@ -17,16 +18,17 @@ namespace rekindle::coordinator::web {
 
 using JobPointer = std::shared_ptr<const v1::Job>;
 
-// Describes a pool of the fleet file, or one that took orders once. Prices are per node and hour.
+// Describes a pool of the fleet file, or a pool that took orders before it was removed from the file. Prices are per
+// node and hour.
 struct PoolFacts {
   std::string name;
-  // `capacity` is "spot", "on_demand", or "unpriced" for a pool that is not in the fleet file (any more).
+  // `capacity` is "spot", "on_demand", or "unpriced" for a pool that is not (or no longer) in the fleet file.
   std::string capacity;
   std::string instance_type;
   std::string device;
   // `ordered` says that the pool's provider takes orders.
   bool ordered = false;
-  // `min` and `max` count nodes, for a pool that takes orders.
+  // For a pool that takes orders, `min` and `max` limit the number of nodes.
   int min = 0;
   int max = 0;
   double price = 0;
@@ -37,19 +39,19 @@ struct PoolFacts {
   std::optional<double> on_demand;
   // If `carbon_region` is empty, the emissions of the pool's nodes are not counted.
   std::string carbon_region;
-  // `intensity` is the region's carbon intensity now, in g/kWh.
+  // `intensity` is the present carbon intensity of the pool's region, in g/kWh.
   std::optional<double> intensity;
   v1::NeverRegistered never_registered;
 };
 
 struct PoolBook {
   std::string currency;
-  // The pools are sorted by name.
+  // `pools` is sorted by name.
   std::vector<PoolFacts> pools;
 };
 
-// Implementations are thread-safe. The errors are those of the services: NOT_FOUND, UNAVAILABLE and FAILED_PRECONDITION
-// (superseded).
+// Implementations of Source are thread-safe. The errors are those of the coordinator's services: NOT_FOUND, UNAVAILABLE
+// and FAILED_PRECONDITION (superseded).
 class Source {
  public:
   virtual ~Source() = default;
@@ -58,8 +60,8 @@ class Source {
   virtual absl::StatusOr<JobPointer> FindJob(const std::string& name_or_uid) = 0;
   virtual absl::StatusOr<std::vector<v1::Node>> Nodes() = 0;
   virtual absl::StatusOr<PoolBook> Pools() = 0;
-  // Returns up to `limit` events after a revision, the oldest first. A `job` that is not empty selects the events of
-  // the job of that name.
+  // Returns up to `limit` events with a revision above `after`, the oldest first. A `job` that is not empty selects the
+  // events of the job of that name.
   virtual absl::StatusOr<std::vector<v1::Event>> Events(int32_t after, const std::string& job, int limit) = 0;
   // Returns the revision of the newest event, or 0 when there is none.
   virtual absl::StatusOr<int32_t> LastEvent() = 0;

@@ -15,7 +15,7 @@
 
 namespace rekindle::coordinator::web {
 
-// This class is thread-safe.
+// A SpeedBook is thread-safe.
 class SpeedBook {
  public:
   // A job has at most `kSamples` samples. When it has more, every second one is dropped, and new ones are taken half as
@@ -31,25 +31,27 @@ class SpeedBook {
     double step_seconds = 0;
   };
 
-  // Takes a sample of all jobs at the time `at`. It must be called regularly, with times that do not go back.
+  // Takes a sample of the speed of all jobs at the time `at`. The caller must call Take regularly, with times that do
+  // not go back.
   void Take(const std::vector<JobPointer>& jobs, double at);
-  // Returns the samples of a job, the oldest first.
+  // Returns the samples of a job's speed, the oldest first.
   std::vector<Sample> Of(const std::string& uid) const;
 
  private:
   struct Line {
     std::vector<Sample> samples;
-    // One look in `every` is kept as a sample.
+    // Of `every` calls of Take that see the job train, one adds a sample.
     uint64_t every = 1;
     uint64_t looks = 0;
     uint64_t touched = 0;
   };
   void Add(const v1::JobStatus& status, double at, Line& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes room for `wanted` more lines, as far as there are lines of jobs that did not train at the last look.
+  // Makes room for the samples of `wanted` more jobs, by dropping those of jobs that did not train at the last call of
+  // Take.
   void DropUntouched(size_t wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable common::Mutex mutex_;
-  // The keys of `lines_` are uids.
+  // The keys of `lines_` are uids of jobs.
   std::map<std::string, Line> lines_ ABSL_GUARDED_BY(mutex_);
   uint64_t turn_ ABSL_GUARDED_BY(mutex_) = 0;
 };

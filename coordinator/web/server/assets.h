@@ -1,4 +1,4 @@
-// Provides the files of the page, which are part of the program (page/, third_party/uplot).
+// Provides the files of the web page, which are part of the program (page/, third_party/uplot).
 #ifndef REKINDLE_COORDINATOR_WEB_SERVER_ASSETS_H_
 #define REKINDLE_COORDINATOR_WEB_SERVER_ASSETS_H_
 
@@ -13,7 +13,7 @@ struct Asset {
   std::string_view content;
 };
 
-// Returns the files of the page. The keys are paths, which are "/" or "/NAME".
+// Returns the files of the web page. The keys are their paths on the server, which are "/" or "/NAME".
 const std::map<std::string, Asset>& Assets();
 
 }  // namespace rekindle::coordinator::web

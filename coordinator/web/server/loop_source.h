@@ -1,4 +1,4 @@
-// Reads what the page shows from the coordinator's loop, as UserService does.
+// Reads what the web page shows from the coordinator's loop, as UserService does.
 #ifndef REKINDLE_COORDINATOR_WEB_SERVER_LOOP_SOURCE_H_
 #define REKINDLE_COORDINATOR_WEB_SERVER_LOOP_SOURCE_H_
 
@@ -17,7 +17,7 @@ class LoopSource final : public Source {
   // Returns the present carbon intensity by region, in g/kWh. It must be thread-safe.
   using Intensities = std::function<std::map<std::string, double>()>;
 
-  // The caller keeps the ownership of the loop, which must outlive this object.
+  // The caller keeps the ownership of the loop, which must outlive the LoopSource.
   LoopSource(Loop* loop, Intensities intensities) : loop_(loop), intensities_(std::move(intensities)) {}
 
   absl::StatusOr<std::vector<JobPointer>> Jobs() override;

@@ -1,4 +1,4 @@
-// Tests the page's source against a whole coordinator.
+// Tests the source of the web page's data against a whole coordinator.
 #include "coordinator/web/server/loop_source.h"
 
 #include <gmock/gmock.h>

@@ -19,13 +19,13 @@ namespace rekindle::coordinator::web {
 namespace {
 
 constexpr char kApi[] = "/api/";
-// No job has a longer name.
+// A request with a longer name than `kMaxName` bytes is refused, because no job has such a name.
 constexpr size_t kMaxName = 200;
-// A look at all nodes takes more of the coordinator's one thread than a look at all jobs. So the nodes are read only
+// Reading all nodes takes more time of the coordinator's one thread than reading all jobs. So the nodes are read only
 // once in `kAnswersOfNodes` intervals of answers.
 constexpr double kAnswersOfNodes = 4;
 
-// With these headers the page runs only code from this server, and no other page can show it.
+// Returns headers with which the page runs only code from its own server, and no other page can show it.
 const std::map<std::string, std::string>& SafeHeaders() {
   static const std::map<std::string, std::string> headers = {
       {"Content-Security-Policy",

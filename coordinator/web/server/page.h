@@ -1,4 +1,4 @@
-// Serves the page: its files, and the JSON that they ask for.
+// Serves the web page: its files, and the JSON that they ask for.
 //
 //   /                  and the other files of page/
 //   /api/summary       jobs and nodes by state, slots, what an hour costs
@@ -29,21 +29,21 @@
 
 namespace rekindle::coordinator::web {
 
-// This class is thread-safe.
+// A Page is thread-safe.
 class Page {
  public:
   struct Options {
     Access::Options access;
-    // `version` is that of the program.
+    // `version` is the program's version, which the page shows.
     std::string version;
-    // All who ask within `answer_seconds` seconds get the same answer.
+    // All viewers who ask within `answer_seconds` seconds get the same answer.
     double answer_seconds = 0.5;
   };
   // The caller keeps the ownership of `source`, which must outlive the page.
   Page(Source* source, Options options);
 
   common::PageAnswer Handle(const common::PageRequest& request);
-  // Records how fast jobs are. It must be called regularly, whether anybody watches or not.
+  // Records how fast jobs are. The caller must call Sample regularly, whether anybody watches or not.
   void Sample();
 
  private:
@@ -67,7 +67,7 @@ class Page {
   Source* const source_;
   const Access access_;
   const std::string version_;
-  // The key of `files_` is the path.
+  // The keys of `files_` are the paths of the page's files.
   std::map<std::string, File> files_;
   AnswerCache answers_;
   EventTails tails_;

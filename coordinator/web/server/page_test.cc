@@ -1,4 +1,4 @@
-// Tests the page without a network: which path has which answer for whom.
+// Tests the web page without a network: which path has which answer for whom.
 #include "coordinator/web/server/page.h"
 
 #include <gmock/gmock.h>
@@ -81,7 +81,7 @@ TEST_F(PageTest, EveryAnswerSaysWhatABrowserMayDoWithIt) {
   EXPECT_EQ(Ask("/", {}, {{"host", "evil.example"}}).headers.count("Content-Security-Policy"), 1u);
 }
 
-// The page contains nothing that its policy forbids, and nothing of another server.
+// The page contains nothing that its content security policy forbids, and nothing of another server.
 TEST_F(PageTest, ThePageHasNoInlineScriptOrStyleAndAsksNobodyElse) {
   for (const auto& [path, asset] : Assets()) {
     const std::string text(asset.content);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kSampleEvery = std::chrono::seconds(2);
 
-// Encodes a text for a URL's fragment, because an operator's token may contain any visible ASCII.
+// Percent-encodes a token for a URL's fragment, because an operator's token may contain any visible ASCII.
 std::string PercentEncoded(const std::string& text) {
   std::string encoded;
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// Runs the web page of a coordinator (`--web`). It has a server of its own, a token, and the file that says what to
-// open.
+// Runs the web page of a coordinator (`--web`), with a server and a token of its own. It also writes the file that says
+// which address to open.
 #ifndef REKINDLE_COORDINATOR_WEB_SERVER_WEB_SERVER_H_
 #define REKINDLE_COORDINATOR_WEB_SERVER_WEB_SERVER_H_
 
@@ -29,16 +29,17 @@ class WebServer {
     std::string version;
   };
 
-  // Checks what can be known before anything is started. The errors are those of Start, except for files and ports.
+  // Checks the options of Start that can be checked before anything is started. The errors are those of Start, except
+  // for files and ports.
   static absl::Status Check(const std::string& listen, const common::Security& security);
-  // Starts the server, which listens when this returns. It uses plain HTTP on loopback and TLS anywhere else.
-  // INVALID_ARGUMENT means a bad address, or one beyond loopback without the files. UNAVAILABLE means that the address
-  // is in use. Each error names the fix.
+  // Starts the server, which listens when Start returns. It uses plain HTTP on loopback and TLS anywhere else.
+  // INVALID_ARGUMENT means a bad address, or one beyond loopback without certificate, key and token. UNAVAILABLE means
+  // that the address is in use. Each error names the fix.
   static absl::StatusOr<std::unique_ptr<WebServer>> Start(Options options, std::unique_ptr<Source> source);
   ~WebServer();
   WebServer(const WebServer&) = delete;
 
-  // Returns the address to open, such as "https://host:port/".
+  // Returns the web page's address without the token, such as "https://host:port/".
   const std::string& address() const { return address_; }
   // Returns the page's address, on loopback followed by the token, so that opening it is enough. It is for a terminal
   // and private files, and never for a log. No browser sends the part after "#" to a server.

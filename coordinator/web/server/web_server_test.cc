@@ -1,4 +1,4 @@
-// Tests the page over the network: addresses, tokens, and the file that says what to open.
+// Tests the web page over the network: addresses, tokens, and the file that says which address to open.
 #include "coordinator/web/server/web_server.h"
 
 #include <gmock/gmock.h>

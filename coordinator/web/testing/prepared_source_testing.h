@@ -1,4 +1,4 @@
-// Provides a prepared cluster of any size for tests, without a coordinator.
+// Provides the data of a made-up cluster of any size for tests, without a coordinator.
 #ifndef REKINDLE_COORDINATOR_WEB_TESTING_PREPARED_SOURCE_TESTING_H_
 #define REKINDLE_COORDINATOR_WEB_TESTING_PREPARED_SOURCE_TESTING_H_
 
@@ -77,7 +77,7 @@ inline v1::Node PreparedNode(int number) {
   return node;
 }
 
-// This class is thread-safe.
+// A PreparedSource is thread-safe.
 class PreparedSource final : public Source {
  public:
   PreparedSource(int jobs, int nodes, int curve_points = 400) {
@@ -156,7 +156,7 @@ class PreparedSource final : public Source {
     event.set_at(1.76e9 + event.revision());
     events_.push_back(event);
   }
-  // Makes all questions fail with `trouble`, until it is set to OK.
+  // Makes all questions fail with `trouble`, until SetTrouble is called with OK.
   void SetTrouble(const absl::Status& trouble) {
     const common::MutexLock lock(mutex_);
     trouble_ = trouble;

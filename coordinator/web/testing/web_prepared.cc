@@ -1,4 +1,4 @@
-// Serves the page of a prepared cluster of any size, for tests, until the process is ended.
+// Serves the web page of a made-up cluster of any size, for tests, until the process is ended.
 //
 //   web_prepared FOLDER JOBS NODES
 //

@@ -22,7 +22,7 @@ double Progress(const v1::Job& job) {
 
 const std::string& TeamOf(const v1::Job& job) { return job.status().resolved_spec().team(); }
 
-// Returns the numbers by which jobs can be sorted. Jobs with the same number are sorted by their submission.
+// Returns the numbers of a job by which jobs can be sorted. Jobs with the same number are sorted by their submission.
 using Number = double (*)(const v1::Job&);
 const std::map<std::string, Number>& Numbers() {
   static const std::map<std::string, Number> numbers = {
@@ -46,7 +46,7 @@ Less LessBy(const std::string& sort) {
   if (const auto number = Numbers().find(sort); number != Numbers().end()) {
     return [of = number->second, tie](const JobPointer& a, const JobPointer& b) {
       const double av = of(*a), bv = of(*b);
-      // A NaN comes last. If it were equal to everything, the comparison would not be an order.
+      // A job whose number is NaN comes last. If NaN were equal to everything, the comparison would not be an order.
       const bool an = !std::isnan(av), bn = !std::isnan(bv);
       if (an != bn) return an;
       return an && av != bv ? av < bv : tie(a, b);
@@ -75,7 +75,7 @@ bool Matches(const v1::Job& job, const ListQuery& query) {
          absl::StartsWith(job.uid(), query.text);
 }
 
-// Returns what a line of the list shows.
+// Returns what a line of the list shows of a job.
 v1::Job LineOf(const v1::Job& job) {
   v1::Job line;
   line.set_name(job.name());

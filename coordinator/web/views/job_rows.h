@@ -1,4 +1,4 @@
-// Makes the list of jobs, and sums over all jobs.
+// Makes the web page's list of jobs, and sums over all jobs.
 #ifndef REKINDLE_COORDINATOR_WEB_VIEWS_JOB_ROWS_H_
 #define REKINDLE_COORDINATOR_WEB_VIEWS_JOB_ROWS_H_
 
@@ -12,30 +12,30 @@
 
 namespace rekindle::coordinator::web {
 
-// An answer contains at most `kMostTeams` teams.
+// An answer lists at most `kMostTeams` teams.
 inline constexpr size_t kMostTeams = 200;
 
-// Returns the names of what jobs can be sorted by. The newest jobs come first when the list is sorted by "submitted" in
-// descending order.
+// Returns the words by which the list of jobs can be sorted. The newest jobs come first when the list is sorted by
+// "submitted" in descending order.
 const std::vector<std::string>& JobSorts();
 
-// Returns {"matching", "all", "jobs": [{"members", "job"}]}. Each job has what a line of the list shows, without its
-// curves, faults, members and spec.
+// Returns the list of jobs as {"matching", "all", "jobs": [{"members", "job"}]}. Each job has what a line of the list
+// shows, without its curves, faults, members and spec.
 std::string JobListJson(const std::vector<JobPointer>& jobs, const ListQuery& query);
 
 struct JobTotals {
-  // The key of `states` is the name of the state, and the value is the number of jobs in it.
+  // The keys of `states` are the names of states, and the values are the numbers of jobs in them.
   std::map<std::string, int> states;
   // `rate` is what all jobs together cost per hour.
   double rate = 0;
   std::string currency;
-  // `teams` has at most kMostTeams teams, sorted by name. Jobs without a team add none.
+  // `teams` has at most kMostTeams teams, sorted by name. Jobs without a team are left out.
   std::vector<std::string> teams;
 };
 JobTotals TotalsOf(const std::vector<JobPointer>& jobs);
 
-// Returns {"all", "teams": [{"team", "jobs", "active", "total": Cost}]}. It has the teams with the highest costs, in
-// descending order.
+// Returns what teams cost as {"all", "teams": [{"team", "jobs", "active", "total": Cost}]}. It has the teams with the
+// highest costs, in descending order.
 std::string TeamsJson(const std::vector<JobPointer>& jobs);
 
 }  // namespace rekindle::coordinator::web

@@ -1,4 +1,4 @@
-// Makes the list of nodes, and the list of their pools.
+// Makes the web page's list of nodes, and the list of their pools.
 #ifndef REKINDLE_COORDINATOR_WEB_VIEWS_NODE_ROWS_H_
 #define REKINDLE_COORDINATOR_WEB_VIEWS_NODE_ROWS_H_
 
@@ -14,11 +14,11 @@ namespace rekindle::coordinator::web {
 
 const std::vector<std::string>& NodeSorts();
 
-// Returns {"matching", "all", "nodes": [Node]}.
+// Returns the list of nodes as {"matching", "all", "nodes": [Node]}.
 std::string NodeListJson(const std::vector<v1::Node>& nodes, const ListQuery& query);
 
 struct NodeTotals {
-  // The key of `states` is the state, and the value is the number of nodes in it.
+  // The keys of `states` are the names of states, and the values are the numbers of nodes in them.
   std::map<std::string, int> states;
   // `slots` counts the slots of nodes that are neither lost nor drained.
   int slots = 0;
@@ -27,7 +27,7 @@ struct NodeTotals {
 };
 NodeTotals TotalsOf(const std::vector<v1::Node>& nodes);
 
-// Returns {"currency", "pools": [...]}, which says what each pool's nodes cost and emit, and how many there are.
+// Returns {"currency", "pools": [...]}, which says what each pool's nodes cost and emit, and how many nodes it has.
 std::string PoolsJson(const PoolBook& book, const std::vector<v1::Node>& nodes);
 
 }  // namespace rekindle::coordinator::web

@@ -27,14 +27,14 @@ class CoordinatorDiskFull(Fault):
 
 
 class CoordinatorDiskSlow(Fault):
-    """Blocks the coordinator's next write until another writer has ended."""
+    """Blocks the coordinator's next write to its database, as another writer would, until the fault ends."""
 
     name, longest = "coordinator's disk slow", 4.0
 
     def begin(self):
         self.database = sqlite3.connect(self.world.cluster.coordinator_data() / "state.db", timeout=0,
                                         isolation_level=None)
-        # The coordinator may be writing, or its disk may be full. Then there is nothing to slow down.
+        # If the coordinator is writing as the fault begins, or its disk is full, the fault cannot lock the database.
         with contextlib.suppress(sqlite3.OperationalError):
             self.database.execute("BEGIN IMMEDIATE")
             return True
@@ -48,7 +48,7 @@ class CoordinatorDiskSlow(Fault):
 
 
 class StoreFails(Fault):
-    """Makes operations of one sort fail on all nodes."""
+    """Makes one kind of file operation on the checkpoint store fail on all nodes."""
 
     name = "store full or broken"
 
@@ -68,7 +68,7 @@ class StoreFails(Fault):
 
 
 class StoreSlow(StoreFails):
-    """Makes operations of one sort slow on all nodes."""
+    """Makes one kind of file operation on the checkpoint store slow on all nodes."""
 
     name = "store slow"
 

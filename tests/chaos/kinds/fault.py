@@ -4,8 +4,9 @@
 class Fault:
     """Defines what each kind of fault, a subclass, has to do.
 
-    A fault draws what it breaks when the schedule is made, from the names of the nodes alone. When it is played, it
-    breaks that in a world, and puts it right later. Other faults may be at work on the same thing meanwhile."""
+    When the schedule is made, a fault draws what it breaks, from the names of the nodes alone. When the schedule is
+    played, begin() breaks it in a `World` (world.py), and end() repairs it later. Other faults may break the same
+    thing meanwhile."""
 
     # `name` is printed. A class without a name is not a kind of its own.
     name = ""
@@ -15,10 +16,11 @@ class Fault:
     longest = 3.0
     # A privileged kind needs what only root may do.
     privileged = False
-    # Where `silences` is true, the fault's nodes may not be heard meanwhile, though what runs there lives.
+    # Where `silences` is true, the coordinator may hear nothing from the fault's nodes while it lasts, although their
+    # processes live.
     silences = False
     stops_coordinator = False
-    # Where `damages_store` is true, bytes of the store may be wrong, rather than missing.
+    # Where `damages_store` is true, bytes of the store may become wrong, rather than be missing.
     damages_store = False
 
     def __init__(self, world, **drawn):
@@ -46,4 +48,4 @@ class Fault:
         raise NotImplementedError
 
     def end(self):
-        """Puts right what was broken, even where it does not exist any more."""
+        """Repairs what begin() has broken, as far as that still exists."""

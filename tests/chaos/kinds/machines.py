@@ -1,4 +1,4 @@
-"""Defines faults of machines that go: without a word, after a notice, or because they were asked to."""
+"""Defines faults of machines that disappear: without a word, after a notice, or because they were asked to leave."""
 from kinds.fault import Fault
 from kinds.processes import TrainerKilled
 
@@ -39,7 +39,7 @@ class AllNodesLost(Fault):
 
 
 class Noticed(Fault):
-    """Announces to a node that its machine will be taken. The notice is withdrawn, or the node is gone, before that."""
+    """Announces to a node that its machine will be taken. At last the notice is withdrawn or the node is gone."""
 
     name, weight, longest = "notice", 1.0, 8.0
 
@@ -49,7 +49,7 @@ class Noticed(Fault):
 
     def begin(self):
         self.world.hold("worker", self.node)
-        # The file appears whole, because half a line would be a notice, too.
+        # The file gets its name only once it is whole, because the agent would take half a line for a notice, too.
         file = self.world.notice_file(self.node)
         whole = file.with_suffix(".new")
         whole.write_text(f"{self.seconds}s the rack is moved")
@@ -92,7 +92,7 @@ class Drained(Fault):
 
 
 class PriceChanged(Fault):
-    """Writes another price into the fleet file and has it read again."""
+    """Writes another price into the fleet file, and makes the coordinator read that file again."""
 
     name, weight, longest = "price changed", 1.0, 5.0
 

@@ -111,7 +111,7 @@ class AgentFrozen(Frozen):
 
 
 class InitFrozen(Frozen):
-    """Stops a node's init. Its agent lives on, and nobody reaps what ends meanwhile."""
+    """Stops a node's init. Its agent lives on, and nobody reaps the processes that end meanwhile."""
 
     name = "init frozen"
 
@@ -139,7 +139,7 @@ class CoordinatorFrozen(Frozen):
 
 
 class NodeFrozen(Frozen):
-    """Stops all of a node at once, as if its whole machine were paused."""
+    """Stops all processes of a node at once, as if its whole machine were paused."""
 
     name = "node frozen"
 

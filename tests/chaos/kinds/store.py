@@ -7,7 +7,7 @@ from kinds.fault import Fault
 
 
 class FileDamage(Fault):
-    """Damages one file, which is drawn as a share of all that exist at that time."""
+    """Damages one file. The schedule draws its place, from 0 to 1, among the files that exist when the fault begins."""
 
     @staticmethod
     def draw(random, nodes):
@@ -23,7 +23,7 @@ class FileDamage(Fault):
         try:
             self.content = self.path.read_bytes()
             self.damage()
-        # The file was collected after it had been listed.
+        # The drawn file was collected as garbage after it had been listed.
         except FileNotFoundError:
             return False
         self.world.say(f"    it is {self.path.relative_to(self.world.store)}")
@@ -33,7 +33,7 @@ class FileDamage(Fault):
         raise NotImplementedError
 
     def end(self):
-        """Gives the file its own bytes again, unless it was collected meanwhile."""
+        """Writes the file's original bytes back, unless the file was collected meanwhile."""
         try:
             with open(self.path, "r+b") as file:
                 file.write(self.content)
@@ -78,11 +78,12 @@ class WrongMount(Fault):
     name, longest = "wrong mount", 5.0
 
     def begin(self):
-        # Another wrong mount has already put the store aside.
+        # Another fault of this kind, which has not ended yet, has moved the store's folder to `aside`.
         if self.world.aside.exists():
             return False
         self.world.store.rename(self.world.aside)
-        # A program that writes there makes the folder, too.
+        # A program that writes to the store makes the store's folder where it is missing, so the folder may exist
+        # again.
         self.world.store.mkdir(exist_ok=True)
         return True
 

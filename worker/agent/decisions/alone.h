@@ -17,16 +17,16 @@ class Alone {
   // `first_seconds` is how long it may take from `now` until the first answer of a coordinator. 0 means without limit.
   Alone(double now, double first_seconds);
 
-  // Restores what an earlier agent wrote with Text(). If that was in an earlier boot, only the time that the machine
-  // may be alone counts, and it starts at `now`. Any other text is ignored.
+  // Restores the limits that an earlier agent wrote with Text(). If it wrote them in an earlier boot, only the time
+  // that the machine may be alone counts, and it starts at `now`. Any other text is ignored.
   void Recall(const std::string& text, const std::string& boot, double now);
 
-  // Takes the answer to a request sent at `sent`. An `alone_seconds` of 0 means without limit. Without `spend_seconds`
-  // the jobs here may spend without limit. The exception is `keeps_spending`: the answering coordinator does not know
-  // the jobs, so the earlier limit stays.
+  // Takes a coordinator's answer to a request sent at `sent`. An `alone_seconds` of 0 means without limit. Without
+  // `spend_seconds` the jobs on this machine may spend without limit. The exception is `keeps_spending`: the answering
+  // coordinator does not know these jobs, so the earlier limit stays.
   void Heard(double sent, double alone_seconds, std::optional<double> spend_seconds, bool keeps_spending);
 
-  // Returns infinity if there is no limit.
+  // Returns until when the machine may run without a coordinator, or infinity if there is no limit.
   double until() const;
   std::string Text(const std::string& boot) const;
 
@@ -34,7 +34,7 @@ class Alone {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   double alone_until_ = kNever;
   double spend_until_ = kNever;
-  // `alone_seconds_` is the value of the last answer.
+  // `alone_seconds_` is how long the machine may be alone, as the coordinator's last answer says.
   double alone_seconds_ = 0;
 };
 

@@ -21,7 +21,7 @@ TEST(Alone, WhatItsJobsMaySpendEndsItSooner) {
   Alone alone(0, 0);
   alone.Heard(100, 3600, 60, false);
   EXPECT_EQ(alone.until(), 160);
-  // The time for spending is over already.
+  // The coordinator's answer says that the time for spending is already over.
   alone.Heard(110, 3600, -5, false);
   EXPECT_EQ(alone.until(), 110);
   alone.Heard(120, 3600, std::nullopt, false);

@@ -14,17 +14,17 @@ namespace rekindle::agent {
 
 class DrainState {
  public:
-  // The first signal sets the limit of the drain. A second signal means that the sender does not want to wait.
+  // The first SIGTERM sets the limit of the drain. A second one means that the sender does not want to wait.
   void Signalled(double now, double within_seconds) {
     signal_until_ = signalled_ ? now : now + within_seconds;
     signalled_ = true;
   }
-  // Takes all that notices say now. Notices may be withdrawn, but a signal may not.
+  // Takes the verdict of all interruption notices that stand now. Notices may be withdrawn, but a signal may not.
   void Noticed(Verdict verdict) { verdict_ = std::move(verdict); }
 
   bool draining() const { return signalled_ || verdict_.leaves; }
   bool signalled() const { return signalled_; }
-  // Returns infinity if the drain has no limit.
+  // Returns the time at which the drain must end, or infinity if it has no limit.
   double until() const { return std::min(signal_until_, verdict_.leaves ? verdict_.leave_at : kNever); }
   std::string reason() const { return verdict_.leaves ? verdict_.reason : "the node was told to stop (SIGTERM)"; }
   const std::string& hint() const { return verdict_.hint; }

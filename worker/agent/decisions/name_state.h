@@ -1,4 +1,4 @@
-// Holds whether this node has its name. Another machine may have the name, or may ask for it. Each change is logged
+// Holds whether this node may use its name. Another machine may have the name, or may ask for it. Each change is logged
 // once.
 #ifndef REKINDLE_WORKER_AGENT_DECISIONS_NAME_STATE_H_
 #define REKINDLE_WORKER_AGENT_DECISIONS_NAME_STATE_H_
@@ -24,7 +24,7 @@ class NameState {
     if (!claimed_.empty()) log::Warning("this node's name is asked for: it goes on", {{"reason", claimed_}});
   }
 
-  // Returns whether another machine has the name. Nothing may run here then.
+  // Returns whether another machine has this node's name. No trainer may run on this node then.
   bool waits() const { return !in_use_.empty(); }
 
  private:

@@ -28,7 +28,7 @@ class Planner {
     if (node_.stop_all) {
       reason = "the node stops";
     } else if (node_.left_alone.count(running.job_uid) > 0) {
-      // The trainer stays, even if its slot is wanted for another job.
+      // A trainer whose job the coordinator does not know keeps running, even if its slot is wanted for another job.
     } else if (node_.desired_known && !slot.wanted) {
       reason = "no longer wanted here";
     } else if (node_.desired_known && *slot.wanted != running.job_uid) {

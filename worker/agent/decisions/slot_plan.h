@@ -1,9 +1,9 @@
-// Compares what should run on this node with what runs. It is a pure function, so that every case can be tested. It
-// uses no clock, file or process. Times are seconds of one steady clock.
+// Compares what should run on this node with what runs. The comparison is a pure function without clock, file or
+// process, so that every case can be tested. Times are seconds of one steady clock.
 //
 // A slot holds at most one trainer. A trainer of another job than the wanted one is stopped with SIGTERM, and with
 // SIGKILL after a grace period. The wanted trainer starts when the slot is empty. A trainer that died is started again:
-// at once the first time, later after growing delays, until one has lived long enough.
+// at once the first time, later after growing delays, until a trainer has lived long enough.
 #ifndef REKINDLE_WORKER_AGENT_DECISIONS_SLOT_PLAN_H_
 #define REKINDLE_WORKER_AGENT_DECISIONS_SLOT_PLAN_H_
 
@@ -19,7 +19,8 @@ namespace rekindle::agent {
 struct Policy {
   // `stop_grace_seconds` is the time between SIGTERM and SIGKILL.
   double stop_grace_seconds = 10;
-  // A trainer that lived longer than this starts a new row of deaths.
+  // After the death of a trainer that lived for `quick_death_seconds` or longer, the count of quick deaths starts again
+  // at 1.
   double quick_death_seconds = 30;
   // `delays[n]` is the wait before the start that follows quick death n + 1 in a row. The last value repeats.
   std::vector<double> delays = {0, 0.2, 0.5, 1, 2, 5};
@@ -32,22 +33,22 @@ struct RunningTrainer {
   std::optional<double> terminated_at;
   // `killed` is set once SIGKILL was sent to the trainer.
   bool killed = false;
-  // The trainer runs no more, but its memory is still there. The slot is not free yet.
+  // `ending` says that the trainer no longer runs but that its memory is not freed yet, so its slot is not free either.
   bool ending = false;
 };
 
-// Counts the deaths of the job that ran last in a slot.
+// Counts the quick deaths in a row of the trainers of the job that ran last in a slot.
 struct DeathRow {
   std::string job_uid;
   int quick_deaths = 0;
   double not_before = 0;
-  // The trainer ended by itself with exit code 0, so it considers itself finished. It runs again only if the
-  // coordinator still wants it after hearing of the end.
+  // `awaits_acknowledgement` says that the trainer ended by itself with exit code 0, so it considers itself finished.
+  // It runs again only if the coordinator still wants it after hearing of the end.
   bool awaits_acknowledgement = false;
 };
 
 struct Slot {
-  // `wanted` is the uid of the job.
+  // `wanted` is the uid of the job of which a trainer should run in this slot.
   std::optional<std::string> wanted;
   std::optional<RunningTrainer> running;
   DeathRow deaths;
@@ -55,11 +56,11 @@ struct Slot {
 
 struct Node {
   std::map<int, Slot> slots;
-  // `desired_known` is false until the first directive arrives. Nothing starts or stops before that.
+  // `desired_known` is false until the first directive arrives. No trainer is started or stopped before that.
   bool desired_known = false;
-  // While the node drains, nothing new starts.
+  // While the node drains, no new trainer starts.
   bool draining = false;
-  // The time is over: all trainers stop, even those that are wanted.
+  // `stop_all` says that the node's time is over: all trainers stop, even those that are wanted.
   bool stop_all = false;
   // `left_alone` has the uids of jobs that the coordinator does not know. Their trainers go on, but are not started
   // again.
@@ -80,10 +81,11 @@ struct Plan {
   double wake_at = std::numeric_limits<double>::infinity();
 };
 
-// Returns what to do now. If the caller carries out the actions and notes them in `node`, a second call returns none.
+// Returns which trainers to start, stop or kill now. If the caller carries out the actions and notes them in `node`, a
+// second call returns none.
 Plan Reconcile(const Node& node, const Policy& policy, double now);
 
-// Returns the row of deaths of a slot after its trainer ended. An end that the agent asked for counts as no death.
+// Returns the DeathRow of a slot after its trainer ended. An end that the agent asked for counts as no death.
 DeathRow AfterExit(const DeathRow& before, const RunningTrainer& ended, int exit_code, const Policy& policy,
                    double now);
 

@@ -1,5 +1,5 @@
-// Finds which of the trainers that the coordinator hears nothing of do not run on this machine. They belonged to
-// another agent, which may be gone as well. Nothing is said of a trainer whose process exists with exactly that pid and
+// Finds which of the trainers that the coordinator looks for no longer run on this machine. They belonged to another
+// agent, which may be gone as well. A trainer is not reported as gone if a process exists with exactly its pid and
 // start time in this boot.
 #ifndef REKINDLE_WORKER_AGENT_DECISIONS_SOUGHT_H_
 #define REKINDLE_WORKER_AGENT_DECISIONS_SOUGHT_H_
@@ -14,7 +14,8 @@ namespace rekindle::agent {
 
 void ToProto(const common::MachineIdentity& machine, v1::Machine* message);
 
-// Returns the ids of those in `look_for` that ran on `here` and are gone. Trainers of other machines are left out.
+// Returns the ids of the trainers in `look_for` that ran on the machine `here` and are gone. Trainers of other machines
+// are left out.
 std::vector<std::string> AbsentAmong(const google::protobuf::RepeatedPtrField<v1::SoughtTrainer>& look_for,
                                      const common::MachineIdentity& here);
 

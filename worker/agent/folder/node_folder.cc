@@ -50,8 +50,8 @@ absl::StatusOr<common::UniqueFd> Lock(const std::string& path, double wait_secon
   return fd;
 }
 
-// The file is not synced. A power cut that loses it ends the node's processes too, so the node may well come back as a
-// new one.
+// node.json is not synced. A power cut that loses the file also ends all processes of the node, so it does no harm that
+// the node then joins as a new one.
 absl::StatusOr<std::string> ReadOrMakeIncarnation(const std::string& path) {
   const absl::StatusOr<std::string> content = ReadSmallFile(path, 4096);
   if (content.ok()) {
@@ -117,7 +117,7 @@ absl::StatusOr<NodeFolder> NodeFolder::Open(const std::string& dir, double lock_
 absl::StatusOr<common::KnownCluster> NodeFolder::ReadCluster() const {
   const absl::StatusOr<std::string> text = ReadSmallFile(ClusterFile(), kMaxClusterBytes);
   if (absl::IsNotFound(text.status())) return common::KnownCluster();
-  // A power cut can leave an empty file. Nothing of that cluster runs any more then.
+  // A power cut can leave the file `cluster` empty. Nothing that the cluster started runs any more after a power cut.
   if (text.ok() && text->empty()) return common::KnownCluster();
   const auto identity =
       text.ok() ? common::ParseClusterIdentity(std::string(absl::StripAsciiWhitespace(*text))) : text.status();

@@ -3,6 +3,7 @@
 //
 //   node.json          the node's incarnation, made once per folder: a wiped node is another one
 //   cluster            the coordinator that the node obeys (common/agreed/cluster_identity.h)
+//   alone              until when the machine may run without a coordinator (decisions/alone.h)
 //   agent.lock         held by the one agent of this folder
 //   agent.sock         the NodeLocal service, for the trainers
 //   checkpoint.sock    the Checkpoints service of the node
@@ -29,23 +30,24 @@ namespace rekindle::agent {
 
 class NodeFolder {
  public:
-  // Makes what is missing, and waits up to `lock_wait_seconds` for the lock, because an agent that was just killed may
-  // still hold it. Returns ALREADY_EXISTS if another agent runs on the folder, and INVALID_ARGUMENT if the path is too
-  // long for a Unix socket.
+  // Makes the files and folders that are missing, and waits up to `lock_wait_seconds` for the agent's lock, because an
+  // agent that was just killed may still hold it. Returns ALREADY_EXISTS if another agent runs on the folder, and
+  // INVALID_ARGUMENT if the path is too long for a Unix socket.
   static absl::StatusOr<NodeFolder> Open(const std::string& dir, double lock_wait_seconds);
 
-  // The path is absolute.
+  // `dir()` is the absolute path of the node's folder.
   const std::string& dir() const { return dir_; }
   const std::string& incarnation() const { return incarnation_; }
-  // Returns a name of this folder in this boot of the machine. Two agents that hold their locks at once have different
-  // names, even if one folder is a copy of the other. The name is empty if the boot is not known.
+  // Returns a name for the node's folder in this boot of the machine. Two agents that hold their locks at once have
+  // different names, even if one folder is a copy of the other. The name is empty if the boot is not known.
   const std::string& home() const { return home_; }
   std::string AgentSocket() const { return dir_ + "/agent.sock"; }
   std::string CheckpointSocket() const { return dir_ + "/checkpoint.sock"; }
   std::string ClusterFile() const { return dir_ + "/cluster"; }
-  // The content of this file is Alone::Text() (alone.h).
+  // AloneFile() is the path of the file that holds the text of Alone::Text() (alone.h).
   std::string AloneFile() const { return dir_ + "/alone"; }
-  // Returns an empty KnownCluster if there is no such file yet, and DATA_LOSS if the file holds something else.
+  // Returns the cluster that the node obeys. Returns an empty KnownCluster if the node's folder has no file `cluster`
+  // yet, and DATA_LOSS if the file holds something else.
   absl::StatusOr<common::KnownCluster> ReadCluster() const;
   std::string JobFile(const std::string& job_uid, int slot) const;
   std::string RecordFile(int slot) const;
@@ -57,7 +59,7 @@ class NodeFolder {
   std::string LogFile(const std::string& job_name, int slot, const std::string& incarnation) const;
 
   absl::Status MakeJobFolder(const std::string& job_uid) const;
-  // Removes the file with the secret, and the job's folder if that was the last file in it.
+  // Removes the job file of a slot, which has the job's secret, and the job's folder if that was its last file.
   void RemoveJobFile(const std::string& job_uid, int slot) const;
 
  private:

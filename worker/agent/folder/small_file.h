@@ -16,12 +16,13 @@ namespace rekindle::agent {
 // Replaces a file with mode 0600. Readers see either the whole new content or the earlier one. REQUIRES: a path has one
 // writer at a time.
 absl::Status ReplaceFile(const std::string& path, const std::string& content);
-// Returns RESOURCE_EXHAUSTED if the file is larger than `limit` bytes, and NOT_FOUND if there is none.
+// Reads a whole file. Returns RESOURCE_EXHAUSTED if the file is larger than `limit` bytes, and NOT_FOUND if there is
+// none.
 absl::StatusOr<std::string> ReadSmallFile(const std::string& path, size_t limit);
-// Returns the sorted names in a folder, without unfinished files of ReplaceFile. Returns none if the folder cannot be
-// read.
+// Returns the sorted names of the files in a folder, without the unfinished files of ReplaceFile. Returns none if the
+// folder cannot be read.
 std::vector<std::string> ListFolder(const std::string& path);
-// Removes a file, and ignores that there is none.
+// Removes a file. Does nothing if there is no such file.
 void RemoveFile(const std::string& path);
 
 // Returns whether the name may be one component of a path. It must have 1 to `longest` letters, digits, '.', '_' or

@@ -12,34 +12,34 @@
 namespace rekindle::agent {
 
 struct TrainerRecord {
-  // The form is "<node>/<slot>/<incarnation>".
+  // The form of a trainer's name is "<node>/<slot>/<incarnation>".
   std::string trainer;
   int slot = 0;
   std::string job_uid;
   std::string job_name;
   common::ProcessIdentity process;
-  // A record of another boot names no process of this boot.
+  // The process of a record whose `boot_id` is another boot's does not exist any more.
   std::string boot_id;
-  // `started_at` is in steady seconds of that boot.
+  // `started_at` is in steady seconds of the boot `boot_id`.
   double started_at = 0;
-  // `log` is the path of the trainer's log.
+  // `log` is the path of the file that the trainer's output goes to.
   std::string log;
-  // The fields from here on are set only for trainers that have ended.
+  // The fields of a TrainerRecord from here on are set only for a trainer that has ended.
   int exit_code = 0;
   std::string exit_reason;
-  // The kernel killed the trainer because memory ran out.
+  // `out_of_memory` says that the kernel killed the trainer because memory ran out.
   bool out_of_memory = false;
-  // `exit_seen` says that this agent or its init saw the end. Otherwise the process was found to be gone within the
-  // same boot.
+  // `exit_seen` says that this agent or its init saw the trainer's end. Otherwise the process was found to be gone
+  // within the same boot.
   bool exit_seen = false;
 
   bool operator==(const TrainerRecord&) const = default;
 };
 
 std::string ToJson(const TrainerRecord& record);
-// Returns DATA_LOSS for any text that ToJson does not write.
+// Parses a trainer's record. Returns DATA_LOSS for any text that ToJson does not write.
 absl::StatusOr<TrainerRecord> FromJson(const std::string& text);
-// Reads the record in that file. The errors are those of ReadSmallFile and FromJson.
+// Reads a trainer's record from a file. The errors are those of ReadSmallFile and FromJson.
 absl::StatusOr<TrainerRecord> ReadTrainerRecord(const std::string& path);
 
 }  // namespace rekindle::agent

@@ -23,9 +23,10 @@
 namespace rekindle::agent {
 namespace {
 
-// An agent that lived longer than this starts a new row of deaths.
+// After the death of an agent that lived for `kQuickDeathSeconds` or longer, the count of quick deaths starts again at
+// 1.
 constexpr double kQuickDeathSeconds = 30;
-// Processes that the agent left behind get this time between SIGTERM and SIGKILL.
+// Processes that the agent left behind get `kStopGraceSeconds` between SIGTERM and SIGKILL.
 constexpr double kStopGraceSeconds = 5;
 constexpr int kMaxExitRecords = 4096;
 
@@ -66,11 +67,12 @@ class Init {
     common::SpawnOptions options;
     options.argv = agent_argv_;
     options.environment = common::OwnEnvironment();
-    // Ctrl-C then reaches init only, and init forwards it once.
+    // The agent has a process group of its own, so Ctrl-C reaches only init, which forwards it once.
     options.new_group = true;
-    // An agent without init would hold the folder's lock against the next one.
+    // The kernel kills the agent when init dies. Otherwise the agent would keep the lock on the folder, and the agent
+    // of the next init could not start.
     options.parent_death_signal = SIGKILL;
-    // A SIGTERM sent before the agent listens has to wait rather than kill.
+    // A SIGTERM that is sent before the agent listens for it has to wait rather than kill the agent.
     options.blocked_signals = {SIGTERM, SIGINT};
     absl::StatusOr<common::PendingChild> child = common::PendingChild::Start(options);
     if (!child.ok()) {
@@ -99,7 +101,7 @@ class Init {
       if (signal == SIGCHLD) continue;
       ++stop_signals_;
       log::Info(stop_signals_ == 1 ? "stopping: the agent drains the node" : "told again: hurrying");
-      // The agent is between two lives here, so nothing can drain the node.
+      // A stop signal ends init if no agent runs at that moment, because nothing can drain the node then.
       if (!agent_) final_code_ = kExitOk;
       if (agent_) Forward();
       if (stop_signals_ == 2) hurry_until_ = common::SteadySeconds() + 2 * kStopGraceSeconds;
@@ -110,7 +112,7 @@ class Init {
   void ReapAll() {
     for (;;) {
       siginfo_t info = {};
-      // The process is inspected before it is reaped, because a zombie still has its start time.
+      // A process is identified before it is reaped, because a zombie still has its start time.
       if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
       const common::ExitStatus status = common::FromWaitStatus(info.si_code, info.si_status);
       const bool is_agent = agent_ && agent_->pid == info.si_pid;
@@ -129,7 +131,8 @@ class Init {
 
   void AgentEnded(common::ExitStatus status) {
     agent_.reset();
-    // The next agent takes or clears the records.
+    // `kMaxExitRecords` limits the exit records anew for each agent, because the next agent reads or removes those that
+    // are there.
     recorded_ = 0;
     const double now = common::SteadySeconds();
     const bool is_last = status.code == kExitOk || status.code == kExitWrongUse || status.code == kExitRefused ||
@@ -149,7 +152,7 @@ class Init {
     log::Warning("agent ended: restarting it", {{"status", status.ToString()}, {"delay_seconds", delay}});
   }
 
-  // Stops all children, including those that other children leave behind.
+  // Stops all children of init, including those whose parents end meanwhile.
   int StopRest() {
     const double kill_at = common::SteadySeconds() + (stop_signals_ > 1 ? kStopGraceSeconds / 5 : kStopGraceSeconds);
     std::vector<pid_t> told;
@@ -160,7 +163,7 @@ class Init {
       const bool kill = common::SteadySeconds() >= kill_at;
       for (const pid_t child : children) {
         if (!kill && std::find(told.begin(), told.end(), child) != told.end()) continue;
-        // The child is our own and not reaped yet, so the pid cannot belong to another process.
+        // A child of init that is not reaped yet still has its pid, so the signal cannot reach another process.
         ::kill(child, kill ? SIGKILL : SIGTERM);
         told.push_back(child);
       }

@@ -13,21 +13,22 @@
 
 namespace rekindle::agent {
 
-// The constants below are exit codes of the agent and of init. Except after `kExitFailed` a restart would change
-// nothing, so init starts no other agent and passes the code on.
+// `kExitOk` and the constants after it are exit codes of the agent and of init. Except after `kExitFailed` a restart
+// would change nothing, so init starts no other agent and passes the code on.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitWrongUse = 2;
-// The agent was without a coordinator for too long, so the machine has to end.
+// An agent exits with `kExitAlone` if it was without a coordinator for too long, so that the machine has to end.
 inline constexpr int kExitAlone = 4;
-// The coordinator refused the node, or the folder belongs to another agent.
+// An agent exits with `kExitRefused` if the coordinator refused the node, or if the folder belongs to another agent.
 inline constexpr int kExitRefused = 3;
 
-// Runs the "agent" command of the binary `program` and returns the exit code. `arguments` are all arguments after
-// "init", and they are passed on to the agent.
+// Runs `rekindle-worker init` and returns its exit code. `program` is the binary whose "agent" command is kept running.
+// `arguments` are all arguments after "init", and they are passed on to the agent.
 int RunInit(const std::string& program, const std::vector<std::string>& arguments);
 
-// Returns the seconds to wait before a restart after `quick_deaths` deaths in a row: 0, 0.1, 0.2, 0.5, 1, 2, then 5.
+// Returns the seconds to wait before an agent is started again after `quick_deaths` quick deaths in a row: 0, 0.1, 0.2,
+// 0.5, 1, 2, then 5.
 double AgentRestartDelay(int quick_deaths);
 
 }  // namespace rekindle::agent

@@ -9,7 +9,8 @@ namespace rekindle::agent {
 namespace {
 
 constexpr auto kPeriod = std::chrono::seconds(1);
-// The period is short because a trainer that starts beside the service restores from peers through it.
+// A checkpoint service that is absent is looked for often, because a trainer that starts beside it restores from peers
+// through it.
 constexpr auto kAbsentPeriod = std::chrono::milliseconds(100);
 constexpr auto kDeadline = std::chrono::milliseconds(500);
 constexpr size_t kLongest = 128;

@@ -1,5 +1,5 @@
 // Tells the node's checkpoint service each second who its peers are, and learns the service's incarnation and address.
-// From that the coordinator knows whether this node can stage checkpoints. The agent does not start the service.
+// From these the coordinator knows whether this node can stage checkpoints. The agent does not start the service.
 #ifndef REKINDLE_WORKER_AGENT_LINES_CHECKPOINT_LINK_H_
 #define REKINDLE_WORKER_AGENT_LINES_CHECKPOINT_LINK_H_
 
@@ -19,15 +19,16 @@ namespace rekindle::agent {
 // The class is thread-safe.
 class CheckpointLink {
  public:
-  // `waker` is woken when the incarnation or the address has changed, and it must outlive the link.
+  // `waker` is woken when the checkpoint service's incarnation or address has changed, and it must outlive the link.
   CheckpointLink(std::shared_ptr<grpc::Channel> channel, const common::Waker* waker);
   ~CheckpointLink();
-  // Returns the incarnation of the service. It is empty if the service did not answer.
+  // Returns the incarnation of the node's checkpoint service. It is empty if the service did not answer.
   std::string incarnation() const;
-  // Returns the host:port at which the service serves its peers. It is empty if the service does not serve them.
+  // Returns the host:port at which the checkpoint service serves its peers. It is empty if the service does not serve
+  // them.
   std::string address() const;
-  // Sets the peers that the service is sent from now on. Before the first call, the service is only asked for its
-  // state.
+  // Sets the peers that the checkpoint service is told of from now on. Before the first call, the service is only asked
+  // for its state.
   void SetPeers(v1::SetPeersRequest peers);
 
  private:

@@ -13,15 +13,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The wait has to be shorter than the silence after which the coordinator counts a node as silent.
+// The time that a call waits at the coordinator has to be shorter than the silence after which the coordinator counts a
+// node as silent.
 constexpr int kWaitMs = 2000;
-// If an answer takes this much longer than the wait, the coordinator counts as away.
+// If an answer takes `kAnswerMs` longer than the call may wait, the coordinator counts as away.
 constexpr int kAnswerMs = 2000;
 constexpr double kFirstRetryMs = 20;
 constexpr double kLongestRetryMs = 200;
-// A coordinator that this node does not obey is asked again this often.
+// A coordinator that this node does not obey is asked again after `kForeignRetryMs`.
 constexpr double kForeignRetryMs = 1000;
-// The log repeats this often that a coordinator is not obeyed.
+// While a foreign coordinator answers, which this node does not obey, the log says so every `kForeignSeconds`.
 constexpr double kForeignSeconds = 60;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -98,7 +99,8 @@ bool CoordinatorLink::CallOnce() {
   report.set_wait_ms(wait_ms);
   context.set_deadline(std::chrono::system_clock::now() + milliseconds(wait_ms + kAnswerMs));
   v1::NodeDirective directive;
-  // The time is taken before the wait, because what the answer says may be that old.
+  // The time `sent` is taken before the call waits at the coordinator, because what the answer says may be as old as
+  // the call.
   const double sent = common::BootSeconds();
   const grpc::Status status = stub_->Sync(&context, report, &directive);
 
@@ -142,7 +144,7 @@ void CoordinatorLink::NoteFailure(const std::string& why, double again_after) {
   must_ask_ = true;
   connected_ = false;
   const double now = common::SteadySeconds();
-  // It is news that a coordinator which is not obeyed answers, even after nobody answered.
+  // If the trouble changes from "no coordinator answers" to "a foreign one answers", or back, the log says so at once.
   if (!complained_at_ || now >= *complained_at_ + again_after || complained_of_foreign_ != foreign_) {
     log::Warning("coordinator away: trainers go on, trying again", {{"error", why}});
     complained_at_ = now;

@@ -18,16 +18,18 @@
 
 namespace rekindle::agent {
 
-// The class is thread-safe. A slow store delays nothing but the thread of this class.
+// The class is thread-safe. A slow checkpoint store delays nothing but the thread of this class.
 class StoredJobs {
  public:
-  // `waker` is woken when a result has changed, and it must outlive this object.
+  // `waker` is woken when what a store says of a job has changed, and it must outlive this object.
   StoredJobs(std::shared_ptr<grpc::Channel> checkpoint_service, const common::Waker* waker);
   ~StoredJobs();
 
-  // Sets which stores to read from now on, by job uid. They are read one after the other, and again each minute.
+  // Sets which checkpoint stores to read from now on, keyed by job uid. They are read one after the other, and again
+  // each minute.
   void Want(std::map<std::string, std::string> stores);
-  // Fills in `stored_jobs` with the wanted jobs that were read, and with those that could not be read and the reason.
+  // Fills in `stored_jobs` of the report with the wanted jobs that were read from their stores, and with those that
+  // could not be read and the reason.
   void Report(v1::NodeReport* report) const;
 
  private:
@@ -39,13 +41,13 @@ class StoredJobs {
   mutable common::Mutex mutex_;
   common::CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // The call in flight, or null, can be cancelled through `call_`.
+  // `call_` is the call in flight, which can be cancelled through it. It is null if there is none.
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::map<std::string, std::string> wanted_ ABSL_GUARDED_BY(mutex_);
-  // `changes_` counts the changes of `wanted_`. A job that was given up and is wanted again has to be read again, which
-  // a comparison of the maps would not show.
+  // `changes_` counts the changes of `wanted_`. A job that was taken out and is wanted again has to be read again,
+  // which a comparison of the old and the new map would not show.
   int64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // `known_` is keyed by job uid.
+  // `known_` has what was read last from the jobs' stores, keyed by job uid.
   std::map<std::string, v1::StoredJob> known_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };

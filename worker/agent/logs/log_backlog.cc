@@ -14,13 +14,13 @@
 namespace rekindle::agent {
 namespace {
 
-// A report has at most this many pieces.
+// A report of log lines has at most `kMaxPieces` pieces.
 constexpr int kMaxPieces = 256;
-// Processes that a trainer left behind may write for this long after its end.
+// Processes that a trainer left behind may write to its log for `kLateSeconds` after its end.
 constexpr double kLateSeconds = 10;
 // `kFirstPause` is the first pause before a coordinator that does not take a log is asked about it again.
 constexpr double kFirstPause = 1;
-// The pauses between questions about a log grow up to `kLongestPause`.
+// The pauses between two questions to the coordinator about a log grow up to `kLongestPause`.
 constexpr double kLongestPause = 60;
 constexpr int64_t kFreeStep = 1 << 20;
 
@@ -48,7 +48,7 @@ void LogBacklog::Recall() {
 
 void LogBacklog::Start(const std::string& trainer, const std::string& job_uid, const std::string& path) {
   absl::StatusOr<LogFile> file = LogFile::OpenOrOwn(path, {.trainer = trainer, .job_uid = job_uid});
-  // The trainer had ended, and its log was sent and removed.
+  // If the log file is missing, the trainer has ended, and its log was sent in full and removed.
   if (absl::IsNotFound(file.status())) return;
   if (!file.ok()) {
     log::Warning("the lines of a trainer will not be sent",
@@ -101,7 +101,7 @@ v1::LogReport LogBacklog::NextReport(double now) {
     if (log.is_settled || now < log.not_before) continue;
     if (report.pieces_size() >= kMaxPieces || budget.lines <= 0 || budget.bytes <= LogFile::kLongestLine) {
       has_more_ = true;
-      // `next_` is the log that comes first in the next report.
+      // `next_` is the trainer whose log comes first in the next report.
       next_ = at->first;
       break;
     }
@@ -122,7 +122,8 @@ v1::LogReport LogBacklog::NextReport(double now) {
 
 bool LogBacklog::TakeReply(const v1::LogReport& report, const v1::LogReply& reply, double now) {
   const bool is_other = reply.process() != process_;
-  // Another process may have less than the last one, such as an older copy or nothing.
+  // A restarted coordinator may have fewer log lines than before the restart, because it begins with an older copy of
+  // them or with none.
   process_ = reply.process();
   if (is_other) {
     for (auto& [trainer, log] : logs_) {
@@ -166,7 +167,7 @@ void LogBacklog::Tidy(double wall) {
 }
 
 void LogBacklog::RemoveEnded(bool sent, size_t most, int64_t most_bytes, double oldest) {
-  // The logs written last come first.
+  // The logs are sorted by their last write, because the newest are kept.
   std::vector<std::pair<double, std::string>> ended;
   for (const auto& [trainer, log] : logs_) {
     if (log.has_ended && log.last_kept == sent) ended.emplace_back(log.file.WrittenAt(), trainer);

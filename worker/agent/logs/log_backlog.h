@@ -1,5 +1,6 @@
 // Decides what to send next of the logs that the coordinator does not have yet. The files are the truth. The class
-// remembers only how far the coordinator is, and asks it again whenever that may have changed.
+// remembers only up to where the coordinator has each log, and asks the coordinator again whenever that may have
+// changed.
 #ifndef REKINDLE_WORKER_AGENT_LOGS_LOG_BACKLOG_H_
 #define REKINDLE_WORKER_AGENT_LOGS_LOG_BACKLOG_H_
 
@@ -15,18 +16,19 @@
 namespace rekindle::agent {
 
 struct LogLimits {
-  // Of what the coordinator has, a file keeps this many bytes.
+  // A log file keeps the last `keep_sent` bytes of those that the coordinator already has.
   int64_t keep_sent = 16 << 20;
-  // A file keeps at most this many bytes that the coordinator does not have.
+  // A log file keeps at most `keep_unsent` bytes that the coordinator does not have.
   int64_t keep_unsent = 64 << 20;
-  // The node keeps at most this many logs of ended trainers of which all is sent.
+  // The node keeps at most `ended_logs` logs of ended trainers that the coordinator has in full.
   size_t ended_logs = 64;
-  // Logs of ended trainers of which all is sent take at most this many bytes together.
+  // The logs of ended trainers that the coordinator has in full take at most `ended_bytes` bytes together.
   int64_t ended_bytes = 128 << 20;
-  // The next three limits hold for logs of ended trainers of which something is not sent.
+  // `unsent_logs`, `unsent_bytes` and `unsent_seconds` limit the logs of ended trainers that the coordinator does not
+  // have in full.
   size_t unsent_logs = 256;
   int64_t unsent_bytes = 512 << 20;
-  // A log of which something is not sent is removed after this long without a write.
+  // A log that the coordinator does not have in full is removed `unsent_seconds` after its last write.
   double unsent_seconds = 7 * 24 * 3600;
 };
 
@@ -39,25 +41,27 @@ class LogBacklog {
   // Takes over the logs in `folder` that an earlier agent left. Their trainers count as ended until Start says
   // otherwise.
   void Recall();
-  // Adds the log of a trainer that runs, or that ran until an earlier agent was gone.
+  // Adds the log of a trainer that runs, or that ran until an earlier agent ended.
   void Start(const std::string& trainer, const std::string& job_uid, const std::string& path);
   void End(const std::string& trainer, double now);
 
-  // Makes the next report ask the coordinator for something, because it may be another process than before. Its answer
-  // says which process it is.
+  // Makes the next report ask the coordinator up to where it has one of the logs, because the coordinator may be
+  // another process than before. Its answer says which process it is.
   void Greet();
-  // Returns the pieces to send now. The report is empty if there is nothing to send.
+  // Returns the pieces of logs to send now. The report is empty if there is nothing to send.
   v1::LogReport NextReport(double now);
-  // Takes the answer to `report`. Returns whether the coordinator made progress with any of it.
+  // Takes the coordinator's answer to `report`. Returns whether the coordinator made progress with any log of the
+  // report.
   bool TakeReply(const v1::LogReport& report, const v1::LogReply& reply, double now);
-  // Frees what the node's disk need not keep any longer. `wall` is in Unix seconds.
+  // Frees the parts of logs that the node's disk need not keep any longer. `wall` is in Unix seconds.
   void Tidy(double wall);
 
-  // Returns when there may be something to send even without news. It returns `now` if there may be something already.
+  // Returns the time at which there may be log lines to send even if no trainer starts or ends. It returns `now` if
+  // there may be some already.
   double NextSendAt(double now) const;
-  // Returns whether the coordinator has all that ended trainers wrote, as far as it takes their logs.
+  // Returns whether the coordinator has all that ended trainers wrote, apart from logs that it does not take.
   bool IsAllSent() const;
-  // Returns whether the last report left something out for lack of room.
+  // Returns whether the last report left log lines out for lack of room.
   bool has_more() const { return has_more_; }
 
  private:
@@ -65,16 +69,16 @@ class LogBacklog {
     LogFile file;
     bool has_ended = false;
     double ended_at = 0;
-    // The coordinator has the log up to this position. The field is unset if the coordinator has to be asked.
+    // The coordinator has the log up to the position `kept`. The field is unset if the coordinator has to be asked.
     std::optional<int64_t> kept;
-    // The coordinator knows that no more follows.
+    // `last_kept` says that the coordinator has the log's last piece.
     bool last_kept = false;
-    // The coordinator does not take this log for now.
+    // `not_welcome` says that the coordinator does not take this log for now.
     bool not_welcome = false;
-    // The coordinator is not asked about this log before that time.
+    // The coordinator is not asked about this log before the time `not_before`.
     double not_before = 0;
     double pause = 0;
-    // A settled log is not looked at any more.
+    // A settled log has been sent in full and is not read any more.
     bool is_settled = false;
     int64_t freed_to = 0;
   };
@@ -85,10 +89,10 @@ class LogBacklog {
   const std::string folder_;
   const LogLimits limits_;
   const FreeBlocks free_blocks_;
-  std::map<std::string, Log> logs_;  // By trainer.
-  // `next_` is the trainer that comes first in the next report.
+  std::map<std::string, Log> logs_;  // The keys are trainers.
+  // `next_` is the trainer whose log comes first in the next report.
   std::string next_;
-  // `process_` names the coordinator's process that answered last.
+  // `process_` names the process of the coordinator that answered last.
   std::string process_;
   bool has_more_ = false;
 };

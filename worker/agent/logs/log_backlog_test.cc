@@ -28,7 +28,7 @@ class LogBacklogTest : public LogFolderTest {
   }
   const std::vector<std::string>& Kept(const std::string& name) { return keeper_.logs["n/0/" + name].lines; }
   bool IsLast(const std::string& name) { return keeper_.logs["n/0/" + name].last; }
-  // Sends until there is nothing left to send, and returns the number of reports.
+  // Sends reports until there is nothing left to send, and returns their number.
   int Send(LogBacklog& backlog) {
     for (int reports = 0; reports < 10'000; ++reports) {
       const v1::LogReport report = backlog.NextReport(now_);
@@ -76,9 +76,9 @@ TEST_F(LogBacklogTest, LostAnswersMakeNoLineTwice) {
     Write("a", absl::StrCat(i, "\n"));
     const v1::LogReport report = backlog.NextReport(now_);
     const v1::LogReply reply = keeper_.Keep(report);
-    // The other answers got lost on their way back.
+    // Two of three answers to reports get lost on their way back.
     if (i % 3 == 0) backlog.TakeReply(report, reply, now_);
-    // Some reports arrive twice.
+    // Every fifth report arrives twice.
     if (i % 5 == 0) keeper_.Keep(report);
   }
   Send(backlog);
@@ -95,7 +95,7 @@ TEST_F(LogBacklogTest, TheNextAgentGoesOnFromWhatTheCoordinatorHas) {
     Write("b", "b1\n");
     Send(backlog);
     Write("a", "a3\n");
-    // The agent was killed before the answer came.
+    // The agent was killed before the coordinator's answer to its report came.
     keeper_.Keep(backlog.NextReport(now_));
   }
   Write("a", "a4\n");
@@ -175,7 +175,7 @@ TEST_F(LogBacklogTest, AJobThatIsNotKnownIsAskedForLessAndLess) {
   for (int i = 0; i < 600; ++i, now_ += 1) asked += Send(backlog);
   EXPECT_LT(asked, 20);
   EXPECT_GT(asked, 8);
-  // The coordinator takes the log again, as if it had taken over the job.
+  // From now on the coordinator accepts the log that it refused before, as it does once it has taken over the job.
   keeper_.unwelcome = "";
   now_ += 60;
   Send(backlog);

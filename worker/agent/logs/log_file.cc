@@ -18,7 +18,7 @@ namespace rekindle::agent {
 namespace {
 
 constexpr size_t kMaxOwnerBytes = 4096;
-// The unit of st_blocks has this many bytes.
+// The unit of `st_blocks` has 512 bytes on every file system.
 constexpr int64_t kBytesOfABlock = 512;
 // `kFreedAtOnce` is a multiple of the block size of every file system. A block that is freed in part would read as
 // zeros.
@@ -131,7 +131,7 @@ int64_t LogFile::Begin() const {
   if (!file.valid()) return owner_.begin;
   const off_t first = lseek(file.get(), 0, SEEK_DATA);
   if (first >= 0) return owner_.begin + first;
-  // ENXIO means that the file has nothing but a hole. Other errors come from a file system that does not know holes.
+  // ENXIO means that the file has nothing but a hole. Other errors come from a file system that does not support holes.
   return errno == ENXIO ? End() : owner_.begin;
 }
 
@@ -154,7 +154,7 @@ v1::LogPiece LogFile::Read(int64_t position, bool ended, LogBudget* budget) cons
     if (!is_whole) break;
     size_t next = at + length;
     if (next < text.size() && text[next] == '\n') ++next;
-    // A line in a terminal's log may end with a carriage return.
+    // A line that a program wrote for a terminal may end with a carriage return.
     std::string line = text.substr(at, length);
     if (!line.empty() && line.back() == '\r') line.pop_back();
     piece.add_lines(ToCleanText(line));

@@ -12,7 +12,7 @@ namespace rekindle::agent {
 namespace {
 
 constexpr double kTidySeconds = 5;
-// The connection is checked this often if nothing has to be sent.
+// The connection to the coordinator is checked every `kLookForConnectionSeconds` if there are no lines to send.
 constexpr double kLookForConnectionSeconds = 2;
 constexpr double kLongestWait = 60;
 
@@ -91,10 +91,11 @@ void LogShipper::Loop() {
     const bool is_all_sent = backlog_.IsAllSent();
     lock.Lock();
     is_all_sent_ = is_all_sent && news_.empty();
-    // LogShipper::Finish waits for `is_all_sent_`.
+    // LogShipper::Finish waits for `is_all_sent_` to become true.
     changed_.NotifyAll();
     const double wait = next - common::SteadySeconds();
-    // News is not taken before the next look is due, because the last lines of a trainer come with its end.
+    // News of a trainer's start or end waits until the logs are next read, so that one report has a trainer's last
+    // lines and its end.
     changed_.WaitFor(lock, Seconds(std::min(wait, options_.period_seconds)),
                      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_; });
     if (wait <= options_.period_seconds) continue;

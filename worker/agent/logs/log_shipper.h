@@ -1,8 +1,8 @@
-// Sends what trainers write to the coordinator. It has a thread and a connection of its own, so that a log never delays
-// a report.
+// Sends what trainers write to the coordinator. The shipper has a thread and a connection of its own, so that a log
+// never delays a report of the node.
 //
-// A line counts as kept when the coordinator has said so. After a restart of either side, the sending goes on from what
-// the coordinator has.
+// A line counts as kept once the coordinator has acknowledged it. After a restart of the agent or of the coordinator,
+// the shipper continues after the lines that the coordinator has.
 #ifndef REKINDLE_WORKER_AGENT_LOGS_LOG_SHIPPER_H_
 #define REKINDLE_WORKER_AGENT_LOGS_LOG_SHIPPER_H_
 
@@ -23,25 +23,25 @@ namespace rekindle::agent {
 class LogShipper {
  public:
   struct Options {
-    // `folder` is the folder of the logs.
+    // `folder` is the folder with the trainers' logs.
     std::string folder;
     LogLimits limits;
     FreeBlocks free_blocks = PunchHole;
-    // `period_seconds` is the time between two looks at what was written.
+    // `period_seconds` is the time between two looks at what the trainers wrote.
     double period_seconds = 0.25;
-    // `backlog_seconds` is the time between two reports if one is not enough.
+    // `backlog_seconds` is the time between two reports if the lines do not fit into one.
     double backlog_seconds = 0.05;
-    // `longest_retry_seconds` is the longest time between two tries while the coordinator takes nothing.
+    // `longest_retry_seconds` is the longest time between two tries while the coordinator accepts no lines.
     double longest_retry_seconds = 2;
   };
-  // Says how reports get to the coordinator.
+  // Holds the functions through which log reports reach the coordinator.
   struct Transport {
-    // Sends a report and waits for the answer. This function fills in the node's name and cluster.
+    // Sends a report to the coordinator and waits for the answer. `send` itself fills in the node's name and cluster.
     std::function<absl::StatusOr<v1::LogReply>(v1::LogReport)> send;
-    // Ends a call that waits, and all calls after it. Any thread may call this.
+    // Cancels the call to the coordinator that is in flight, and all later calls. Any thread may call `cancel`.
     std::function<void()> cancel;
-    // Returns the number of the connection to the coordinator that the node obeys, or 0 while that is away. The number
-    // changes each time that the coordinator was away. Any thread may call this.
+    // Returns the number of the connection to the coordinator that the node obeys, or 0 while that coordinator is away.
+    // The number grows each time that the coordinator is back. Any thread may call `connection`.
     std::function<int64_t()> connection;
   };
 
@@ -49,17 +49,18 @@ class LogShipper {
   ~LogShipper() { Stop(); }
   LogShipper(const LogShipper&) = delete;
 
-  // Starts to send. REQUIRES: it is called at most once.
+  // Starts the thread that sends the logs. REQUIRES: Run() is called at most once.
   void Run(Transport transport);
-  // Ends the sending. Stop() is idempotent.
+  // Ends the thread that sends the logs. Stop() is idempotent.
   void Stop();
 
-  // Start() and End() pass the news on to LogBacklog later. They return at once and wait for no disk.
+  // Start() and End() say that a trainer has started or ended. They return at once without waiting for the disk, and
+  // LogBacklog is told later.
   void Start(const std::string& trainer, const std::string& job_uid, const std::string& path);
   void End(const std::string& trainer);
 
-  // Waits until all that ended trainers wrote is sent. It waits at most `seconds`, and no longer than the coordinator
-  // can be reached.
+  // Waits until all that ended trainers wrote is sent. Finish() gives up after `seconds`, or earlier if the coordinator
+  // cannot be reached.
   void Finish(double seconds);
 
  private:
@@ -74,12 +75,12 @@ class LogShipper {
   void Tell(News news);
   void Take(const std::vector<News>& news);
   void Loop();
-  // Sends once what there is. Returns when to do so again, in steady seconds.
+  // Sends one report if there is something to send. Returns the time at which to do so again, in steady seconds.
   double Turn();
 
   const Options options_;
   Transport transport_;
-  // The next four members are used by the thread alone.
+  // `backlog_`, `retry_seconds_`, `tidy_at_` and `connection_` are used only by `thread_`.
   LogBacklog backlog_;
   double retry_seconds_ = 0;
   double tidy_at_ = 0;
@@ -88,7 +89,7 @@ class LogShipper {
   common::Mutex mutex_;
   common::CondVar changed_;
   std::vector<News> news_ ABSL_GUARDED_BY(mutex_);
-  // The last turn found that all was sent.
+  // `is_all_sent_` says that the last turn of the thread found nothing left to send.
   bool is_all_sent_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

@@ -48,7 +48,7 @@ class LogShipperTest : public LogFolderTest {
     if (loses_ && calls_ % 2 == 0) return absl::UnavailableError("the answer got lost");
     return reply;
   }
-  // Set() changes how the coordinator behaves. Soon() waits until `holds` returns true.
+  // Set() changes how the test's coordinator behaves. Soon() waits until `holds` returns true.
   template <typename Value>
   void Set(Value* what, int value) {
     const common::MutexLock lock(mutex_);
@@ -72,7 +72,7 @@ class LogShipperTest : public LogFolderTest {
   bool loses_ ABSL_GUARDED_BY(mutex_) = false;
   bool hangs_ ABSL_GUARDED_BY(mutex_) = false;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  // The shipper is destroyed first.
+  // The shipper is the last member, so that it is destroyed before those that its thread uses.
   std::optional<LogShipper> shipper_;
 };
 
@@ -150,7 +150,7 @@ TEST_F(LogShipperTest, FinishWaitsForNobodyWhoIsAwayOrHangs) {
   Set(&hangs_, true);
   Set(&connection_, 1);
   shipper_->Finish(0.05);
-  // The shipper hangs in a call, which is cancelled.
+  // The shipper hangs in a call to the coordinator, which its destructor cancels.
   shipper_.reset();
   EXPECT_LT(common::SteadySeconds() - begun, 20);
 }

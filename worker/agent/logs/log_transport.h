@@ -1,4 +1,4 @@
-// Calls Nodes.KeepLines of the coordinator for a log shipper.
+// Sends log lines to the coordinator (Nodes.KeepLines) for a log shipper.
 #ifndef REKINDLE_WORKER_AGENT_LOGS_LOG_TRANSPORT_H_
 #define REKINDLE_WORKER_AGENT_LOGS_LOG_TRANSPORT_H_
 
@@ -34,7 +34,7 @@ class LogTransport {
     return reply;
   }
 
-  // Ends the call that waits, and all calls after it.
+  // Cancels the call to the coordinator that is in flight, and all later calls.
   void Cancel() {
     const common::MutexLock lock(mutex_);
     cancelled_ = true;

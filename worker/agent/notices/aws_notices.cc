@@ -12,7 +12,7 @@
 namespace rekindle::agent {
 namespace {
 
-// Amazon's guide asks to look every 5 seconds.
+// Amazon's guide recommends to look for spot interruption notices every 5 seconds.
 constexpr double kIntervalSeconds = 5;
 using Parse = absl::StatusOr<std::vector<Notice>> (*)(std::string_view);
 constexpr std::pair<const char*, Parse> kDocuments[] = {
@@ -30,7 +30,7 @@ class AwsSource final : public Source {
     for (const auto& [path, parse] : kDocuments) {
       const absl::StatusOr<std::string> text = metadata_.Get(path, now);
       if (!text.ok()) return text.status();
-      // An empty answer means that there is no such notice.
+      // The metadata service gives an empty answer for a document if there is no notice of that kind.
       if (text->empty()) continue;
       absl::StatusOr<std::vector<Notice>> found = parse(*text);
       if (!found.ok())
@@ -44,8 +44,8 @@ class AwsSource final : public Source {
   common::Ec2Metadata metadata_;
 };
 
-// Nitro instances name the vendor, and Xen instances name the firmware. See "identify EC2 instances" at
-// https://docs.aws.amazon.com.
+// The firmware of Nitro instances has Amazon as the vendor, and that of Xen instances has it in the BIOS version. See
+// "identify EC2 instances" at https://docs.aws.amazon.com.
 bool Detect(const NoticeOptions&, const Machine& machine) {
   return machine.Dmi("sys_vendor") == "Amazon EC2" || absl::StrContains(machine.Dmi("bios_version"), "amazon");
 }
@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<Notice>> ParseScheduledMaintenance(std::string_view t
     const absl::StatusOr<double> at = ParseTimestamp(*begin);
     if (!at.ok()) return at.status();
     if (notices.size() >= kMaxNotices) break;
-    // "system-maintenance" disturbs network or power for a while and takes no instance.
+    // An EC2 event "system-maintenance" disturbs network or power for a while but takes no instance away.
     notices.push_back({.id = Printable(*id, 64),
                        .what = absl::StrCat("scheduled maintenance (", Printable(*code, 32), ")"),
                        .leaves = *code != "system-maintenance",

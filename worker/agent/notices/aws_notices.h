@@ -13,11 +13,11 @@
 
 namespace rekindle::agent {
 
-// Parses the document spot/instance-action.
+// Parses EC2's metadata document spot/instance-action.
 absl::StatusOr<std::vector<Notice>> ParseInstanceAction(std::string_view text);
-// Parses the document events/recommendations/rebalance.
+// Parses EC2's metadata document events/recommendations/rebalance.
 absl::StatusOr<std::vector<Notice>> ParseRebalance(std::string_view text);
-// Parses the document events/maintenance/scheduled.
+// Parses EC2's metadata document events/maintenance/scheduled.
 absl::StatusOr<std::vector<Notice>> ParseScheduledMaintenance(std::string_view text);
 
 std::unique_ptr<Source> NewAwsSource(std::unique_ptr<common::Http> http);

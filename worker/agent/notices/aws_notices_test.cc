@@ -1,4 +1,4 @@
-// Tests the EC2 source with the documents of Amazon's user guide, and with its tokens.
+// Tests the source of EC2's interruption notices with the documents of Amazon's user guide, and with session tokens.
 #include "worker/agent/notices/aws_notices.h"
 
 #include <map>
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 constexpr char kAction[] = R"({"action": "terminate", "time": "2017-09-18T08:22:00Z"})";
 constexpr double kActionTime = 1505722920;
 
-// Acts as an instance metadata service of version 2.
+// Acts as EC2's instance metadata service, version 2.
 class AwsTest : public ::testing::Test {
  protected:
   AwsTest() {
@@ -48,7 +48,7 @@ class AwsTest : public ::testing::Test {
 TEST_F(AwsTest, WithoutDocumentsNothingStands) {
   const auto source = NewAwsSource(service_.Open());
   EXPECT_THAT(*source->Poll(0), IsEmpty());
-  // The source asks for one token and three documents.
+  // The EC2 source asks for one token and three documents.
   EXPECT_EQ(service_.requests.size(), 4u);
 }
 
@@ -75,7 +75,7 @@ TEST_F(AwsTest, ATokenIsUsedUntilHalfOfItsTimeIsOver) {
   EXPECT_EQ(tokens_, 1);
   ASSERT_TRUE(source->Poll(11800).ok());
   EXPECT_EQ(tokens_, 2);
-  // The clock was set back, so nobody knows how old the token is.
+  // After the clock was set back, nobody knows how old the token is, so the source asks for a new one.
   ASSERT_TRUE(source->Poll(5).ok());
   EXPECT_EQ(tokens_, 3);
 }
@@ -105,7 +105,7 @@ TEST_F(AwsTest, ErrorsAreErrorsNotWithdrawals) {
   const auto source = NewAwsSource(service_.Open());
   documents_["/latest/meta-data/spot/instance-action"] = "{";
   EXPECT_THAT(std::string(source->Poll(0).status().message()), HasSubstr("instance-action"));
-  // The service is switched off for this instance.
+  // A status of 403 means that the metadata service is switched off for this instance.
   token_status_ = 403;
   EXPECT_THAT(std::string(NewAwsSource(service_.Open())->Poll(0).status().message()), HasSubstr("403"));
   service_.answer = [](const common::HttpRequest&) { return absl::DeadlineExceededError("no answer"); };

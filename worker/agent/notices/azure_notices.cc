@@ -35,7 +35,7 @@ class AzureSource final : public Source {
     if (!text.ok()) return text.status();
     absl::StatusOr<std::vector<Notice>> found = ParseScheduledEvents(*text, self_, now);
     if (!found.ok()) return found.status();
-    // An event that has started has no time, so it counts from when that was first seen.
+    // An Azure event that has started has no time, so it counts from when it was first seen.
     std::map<std::string, double> started;
     for (Notice& notice : *found) {
       const auto before = started_.find(notice.id);
@@ -67,7 +67,7 @@ class AzureSource final : public Source {
   std::map<std::string, double> started_;
 };
 
-// Adds the event to `notices`. Returns OK also if the event names other machines only.
+// Adds an Azure event to `notices` if it names the machine `self`. Returns OK also if it names only other machines.
 absl::Status AddEvent(const nlohmann::json& event, std::string_view self, double now, std::vector<Notice>* notices) {
   const absl::StatusOr<std::string> id = StringIn(event, "EventId"), type = StringIn(event, "EventType");
   if (!id.ok()) return id.status();
@@ -89,14 +89,15 @@ absl::Status AddEvent(const nlohmann::json& event, std::string_view self, double
     if (!at.ok()) return at.status();
     notice.at = *at;
   }
-  // A freeze is a pause of some seconds, and the memory stays.
+  // An Azure freeze pauses the machine for some seconds and keeps its memory, so the machine does not leave.
   notice.leaves = *type != "Freeze";
   notice.acknowledge = notice.leaves && resources->size() == 1 && StringOr(event, "EventStatus") == "Scheduled";
   if (notices->size() < kMaxNotices) notices->push_back(std::move(notice));
   return absl::OkStatus();
 }
 
-// Hyper-V on other machines has the same vendor and product, but only Azure has this tag.
+// Under Hyper-V, machines outside Azure have the same vendor and product as those in Azure. Only the chassis tag
+// differs.
 bool Detect(const NoticeOptions&, const Machine& machine) {
   return machine.Dmi("chassis_asset_tag") == "7783-7084-3265-9085-8269-3286-77";
 }

@@ -13,11 +13,11 @@
 
 namespace rekindle::agent {
 
-// Returns the events for the machine named `self`. An event without a time counts from `now`. The service also reports
-// events of the machine's neighbours in a scale set, and those are left out. An event for several machines is
-// acknowledged by none of them, because the answer of one would start the event on all.
+// Returns Azure's scheduled events for the machine named `self`. An event without a time counts from `now`. The service
+// also reports events of the machine's neighbours in a scale set, and those are left out. An event for several machines
+// is acknowledged by none of them, because the acknowledgement of one would start the event on all.
 absl::StatusOr<std::vector<Notice>> ParseScheduledEvents(std::string_view text, std::string_view self, double now);
-// Returns the request body that acknowledges an event.
+// Returns the request body that acknowledges a scheduled event of Azure.
 std::string StartRequest(const std::string& event);
 
 std::unique_ptr<Source> NewAzureSource(std::unique_ptr<common::Http> http);

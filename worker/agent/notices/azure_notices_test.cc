@@ -1,4 +1,4 @@
-// Tests Azure's scheduled events in the form that its documentation shows.
+// Tests the source of Azure's scheduled events with documents in the form that Azure's documentation shows.
 #include "worker/agent/notices/azure_notices.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The time is Thu, 22 Jul 2021 04:50:17 GMT.
+// `kNotBefore` is Thu, 22 Jul 2021 04:50:17 GMT in Unix seconds.
 constexpr double kNotBefore = 1626929417;
 
 std::string Document(const std::string& type = "Preempt", const std::string& resources = R"("vm1")",

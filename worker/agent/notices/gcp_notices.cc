@@ -12,7 +12,7 @@ namespace rekindle::agent {
 namespace {
 
 constexpr double kIntervalSeconds = 1;
-// The address is that of metadata.google.internal, so that no resolver is asked.
+// The endpoint is the address of metadata.google.internal, so that no resolver is asked.
 constexpr char kEndpoint[] = "http://169.254.169.254";
 std::string Word(std::string_view text) {
   return std::string(absl::StripAsciiWhitespace(absl::string_view(text.data(), text.size())));
@@ -52,7 +52,8 @@ class GcpSource final : public Source {
   }
 
  private:
-  // Gives each notice the time from when it was first seen, so that its seconds do not start again at each poll.
+  // Gives each notice the time that it had when it was first seen, so that its remaining seconds do not start again at
+  // each poll.
   std::vector<Notice> KeepTimes(std::vector<Notice> all) {
     std::map<std::string, double> times;
     for (Notice& notice : all) {

@@ -1,6 +1,6 @@
 // Reads notices of Google Compute Engine from the metadata server of the host each second: preemption and host
-// maintenance. Neither document has a time. A preempted machine is taken 30 seconds after the notice, and one that
-// maintenance stops is taken after 60 seconds or more.
+// maintenance. Neither of the two documents has a time. A preempted machine is taken away 30 seconds after the notice,
+// and one that maintenance stops is taken away after 60 seconds or more.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_GCP_NOTICES_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_GCP_NOTICES_H_
 
@@ -16,9 +16,9 @@ namespace rekindle::agent {
 inline constexpr double kPreemptionSeconds = 30;
 inline constexpr double kMaintenanceSeconds = 60;
 
-// Parses the document instance/preempted, whose notice counts from `now`.
+// Parses Compute Engine's metadata document instance/preempted. The 30 seconds of its notice count from `now`.
 absl::StatusOr<std::vector<Notice>> ParsePreempted(std::string_view text, double now);
-// Parses the document instance/maintenance-event, whose notice counts from `now`.
+// Parses Compute Engine's metadata document instance/maintenance-event. The 60 seconds of its notice count from `now`.
 absl::StatusOr<std::vector<Notice>> ParseMaintenanceEvent(std::string_view text, double now);
 
 std::unique_ptr<Source> NewGcpSource(std::unique_ptr<common::Http> http);

@@ -1,4 +1,4 @@
-// Tests the source for Google Compute Engine's metadata server.
+// Tests the source of preemption and maintenance notices of Google Compute Engine.
 #include "worker/agent/notices/gcp_notices.h"
 
 #include <gmock/gmock.h>

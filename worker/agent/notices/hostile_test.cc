@@ -1,4 +1,5 @@
-// Mutates every document of every source. No answer may do harm, however it is formed.
+// Mutates every document that a source of interruption notices may answer with. No answer may do harm, however it is
+// formed.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>

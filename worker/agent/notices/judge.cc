@@ -10,8 +10,8 @@
 namespace rekindle::agent {
 namespace {
 
-// Returns the text for a notice. It is fixed when the notice is first heard, so that a report does not change each
-// second.
+// Returns the text for an interruption notice. The text is fixed when the notice is first heard, so that the node's
+// report does not change each second.
 std::string Describe(const std::string& source, const Notice& notice, double left) {
   if (!notice.at) return absl::StrCat(notice.leaves ? "a notice from " : "", source, ": ", notice.what);
   const std::string when = absl::FormatTime(

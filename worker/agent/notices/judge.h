@@ -1,4 +1,5 @@
-// Makes one verdict of all the notices that stand. The code is pure.
+// Makes one verdict of all the interruption notices that stand: whether and until when the node has to drain. The code
+// is pure.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_JUDGE_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_JUDGE_H_
 
@@ -12,21 +13,22 @@
 
 namespace rekindle::agent {
 
-// A machine that is taken later than this keeps working for now. A drain takes seconds, and idle hours cost money.
+// A machine that will be taken away later than `kNearSeconds` from now keeps working. A drain takes seconds, and idle
+// hours cost money.
 inline constexpr double kNearSeconds = 300;
 
-// A machine whose time is over but which still runs gets this time. To be killed in a drain costs no more than to stop
-// at once.
+// A machine whose notice has run out but which still runs gets `kLeastSeconds`. To be killed in a drain costs no more
+// than to stop at once.
 inline constexpr double kLeastSeconds = 2;
 
 struct Verdict {
-  // The node has to drain now.
+  // `leaves` says that the node has to drain now.
   bool leaves = false;
-  // `leave_at` is in steady seconds. It is infinity if no source says when.
+  // `leave_at` is when the machine will be taken away, in steady seconds. It is infinity if no source says when.
   double leave_at = std::numeric_limits<double>::infinity();
-  // The text is like "a 118 s notice from aws: ...".
+  // `reason` is a text like "a 118 s notice from aws: ...".
   std::string reason;
-  // The text says what may happen later. It is empty if nothing is known.
+  // `hint` says what may happen to the machine later. It is empty if nothing is known.
   std::string hint;
 
   bool operator==(const Verdict&) const = default;
@@ -34,11 +36,11 @@ struct Verdict {
 
 // Counts how a source's notices have changed, for the metrics.
 struct NoticeCounts {
-  // `leaves` counts new notices that say that the machine will be taken.
+  // `leaves` counts new notices that say that the machine will be taken away.
   int leaves = 0;
-  // `hints` counts new notices that say that the machine may be taken.
+  // `hints` counts new notices that say that the machine may be taken away.
   int hints = 0;
-  // `withdrawn` counts notices that stand no more.
+  // `withdrawn` counts notices that their source no longer shows.
   int withdrawn = 0;
 
   bool operator==(const NoticeCounts&) const = default;
@@ -46,12 +48,12 @@ struct NoticeCounts {
 
 class Judge {
  public:
-  // Takes all notices that stand at `source`, in place of those that stood there before. `wall` and `steady` are the
-  // two clocks now. A time that was taken once is kept by the steady clock, so setting the wall clock does not move it.
-  // A notice whose time or words change is not counted again.
+  // Takes all notices that the source shows now, in place of those that it showed before. `wall` and `steady` are what
+  // the two clocks show. The time of a notice is converted to the steady clock when the notice is first heard, so
+  // setting the wall clock does not move it. A notice whose time or words change is not counted again.
   NoticeCounts Hear(const std::string& source, const std::vector<Notice>& notices, double wall, double steady);
   Verdict Decide(double steady) const;
-  // Returns the notices, with their sources, that wait for an acknowledgement and for which the verdict is to leave.
+  // Returns the notices, with their sources, that wait for an acknowledgement and for which the node drains now.
   std::vector<std::pair<std::string, Notice>> ToAcknowledge(double steady) const;
 
  private:

@@ -1,4 +1,4 @@
-// Tests how all notices become one verdict, in virtual time.
+// Tests how all interruption notices become one verdict, in virtual time.
 #include "worker/agent/notices/judge.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ TEST(Judge, WhatIsFarIsAHintUntilItIsNear) {
   judge.Hear("aws", far, kWall, kSteady);
   EXPECT_FALSE(judge.Decide(kSteady).leaves);
   EXPECT_EQ(judge.Decide(kSteady).hint, "a notice from aws: system-reboot at 2023-11-15 01:00:00 UTC");
-  // The wall clock is set in the meantime, but the time that was heard first stays.
+  // The wall clock is set forward meanwhile, but the notice keeps the time that it had when it was first heard.
   judge.Hear("aws", far, kWall + 500'000, kSteady + 9000);
   EXPECT_FALSE(judge.Decide(kSteady + 9000).leaves);
   EXPECT_TRUE(judge.Decide(kSteady + 9700).leaves);
@@ -128,7 +128,7 @@ TEST(DrainState, SignalsStayAndNoticesMayBeWithdrawn) {
   EXPECT_EQ(drain.reason(), "a notice");
   drain.Noticed({});
   EXPECT_TRUE(drain.draining());
-  // A second signal means that the operator does not wait.
+  // A second SIGTERM means that the operator does not want to wait for the drain.
   drain.Signalled(12, 30);
   EXPECT_EQ(drain.until(), 12);
 }

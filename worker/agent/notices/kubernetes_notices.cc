@@ -10,17 +10,17 @@
 namespace rekindle::agent {
 namespace {
 
-// The answers come from the API server's cache (resourceVersion=0), so it does no harm if many nodes ask.
+// Kubernetes answers from the API server's cache (resourceVersion=0), so it does no harm if many nodes poll.
 constexpr double kIntervalSeconds = 5;
-// The answer for a node is long because it lists the node's images.
+// The Kubernetes API's answer for a node is long because it lists the node's images.
 constexpr size_t kMaxAnswer = 1 << 20;
 constexpr common::JsonLimits kLimits{.depth = 64, .values = 50'000};
 constexpr size_t kMaxName = 253;
 
 struct Taint {
   const char* key;
-  // `seconds` is the time until the machine is taken, as the taint's handler documents it. 0 means that the handler
-  // waits until the pods are deleted.
+  // `seconds` is the time from the taint until the machine is taken away, as the documentation of the taint's handler
+  // says. 0 means that the handler waits until the pods are deleted.
   double seconds;
   bool leaves;
 };
@@ -33,7 +33,7 @@ constexpr Taint kTaints[] = {
     {"ToBeDeletedByClusterAutoscaler", 0, true},
     {"DeletionCandidateOfClusterAutoscaler", 0, false},
     {"karpenter.sh/disrupted", 0, true},
-    // Versions of Karpenter before 1.0 use this taint.
+    // Karpenter before version 1.0 marks a node that leaves with the taint karpenter.sh/disruption.
     {"karpenter.sh/disruption", 0, true},
     {"node.cloudprovider.kubernetes.io/shutdown", 0, true},
     {"node.kubernetes.io/out-of-service", 0, true},
@@ -74,7 +74,7 @@ class KubernetesSource final : public Source {
     absl::StatusOr<std::vector<Notice>> found = ParseNode(*text, now);
     if (!found.ok()) return found.status();
     std::map<std::string, double> times;
-    // The seconds count from when a taint was first seen.
+    // The seconds until the machine is taken away count from when the taint was first seen.
     for (Notice& notice : *found) {
       const auto before = times_.find(notice.id);
       if (notice.at && before != times_.end()) notice.at = before->second;
@@ -137,7 +137,7 @@ absl::StatusOr<std::vector<Notice>> ParsePod(std::string_view text) {
   if (!metadata->contains("deletionTimestamp")) return std::vector<Notice>();
   const absl::StatusOr<std::string> time = StringIn(*metadata, "deletionTimestamp");
   if (!time.ok()) return time.status();
-  // The timestamp includes the grace period, so it is when the pod will be killed.
+  // The deletion timestamp of a pod includes the grace period, so it is when the pod will be killed.
   const absl::StatusOr<double> at = ParseTimestamp(*time);
   if (!at.ok()) return at.status();
   return std::vector<Notice>{{.id = "pod", .what = "the pod is being deleted", .at = *at}};

@@ -1,6 +1,6 @@
 // Reads from the Kubernetes API whether this pod is being deleted, and the taints by which the usual handlers mark a
-// node that leaves. It uses the pod's own service account, which needs `get` on its pod and on nodes. SIGTERM reaches
-// init as on any machine.
+// node that leaves. It uses the pod's own service account, which needs `get` on its pod and on nodes. The SIGTERM that
+// a deleted pod gets is not handled here but in init, as on any machine.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_KUBERNETES_NOTICES_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_KUBERNETES_NOTICES_H_
 
@@ -18,24 +18,26 @@ namespace rekindle::agent {
 
 inline constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// Parses a Pod, or the metadata of one alone, and returns a notice if the pod is being deleted.
+// Parses the JSON of a pod, or of its metadata alone, and returns a notice if the pod is being deleted.
 absl::StatusOr<std::vector<Notice>> ParsePod(std::string_view text);
-// Parses a Node and returns a notice for each known taint. The seconds of a taint count from `now`.
+// Parses the JSON of a Kubernetes node and returns a notice for each known taint. The seconds until the machine is
+// taken away count from `now`.
 absl::StatusOr<std::vector<Notice>> ParseNode(std::string_view text, double now);
 
 struct KubernetesNames {
   // `pod_space` is the namespace of the pod.
   std::string pod_space;
-  // If `pod` is empty, the pod is not asked for.
+  // If `pod` is empty, the source does not poll the pod.
   std::string pod;
-  // If `node` is empty, the node is not asked for.
+  // If `node` is empty, the source does not poll the node.
   std::string node;
 };
-// Returns the names from REKINDLE_KUBERNETES_POD (or else HOSTNAME) and REKINDLE_KUBERNETES_NODE, which the downward
-// API sets. Returns INVALID_ARGUMENT if one of them cannot be a name in Kubernetes.
+// Returns the names of this pod and node from REKINDLE_KUBERNETES_POD (or else HOSTNAME) and REKINDLE_KUBERNETES_NODE,
+// which the downward API sets. Returns INVALID_ARGUMENT if one of them cannot be a name in Kubernetes.
 absl::StatusOr<KubernetesNames> NamesOf(const Machine& machine);
 
-// Makes the source. `token` is called again for each request, because the token is rotated.
+// Makes the source of notices from Kubernetes. `token` is called again for each request, because the service account's
+// token is rotated.
 std::unique_ptr<Source> NewKubernetesSource(std::unique_ptr<common::Http> http, KubernetesNames names,
                                             std::function<std::string()> token);
 

@@ -1,4 +1,4 @@
-// Tests the Kubernetes source with pods and nodes in the form of the API.
+// Tests the source of notices from Kubernetes with pods and nodes in the form of the API.
 #include "worker/agent/notices/kubernetes_notices.h"
 
 #include <filesystem>
@@ -85,7 +85,7 @@ TEST_F(KubernetesTest, PodAndNodeAreAskedFor) {
   pod_ = kDeletedPod;
   node_ = Node(Taint("cloud.google.com/impending-node-termination"));
   EXPECT_EQ(source->Poll(100)->size(), 2u);
-  // The time counts from when the taint was first seen.
+  // The seconds until the machine is taken away count from when the taint was first seen.
   EXPECT_EQ((*source->Poll(110))[1].at, 130);
   token_ = "rotated";
   EXPECT_TRUE(source->Poll(111).ok());

@@ -8,7 +8,7 @@
 namespace rekindle::agent {
 namespace {
 
-// The token of a service account has about 1 KiB.
+// The longest file that is read is the token of a service account, which has about 1 KiB.
 constexpr size_t kMostBytes = 16 << 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Defines a notice that this machine will be taken, and the source of such notices.
+// Defines a notice that this machine will be taken away, and the source of such notices.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_NOTICE_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_NOTICE_H_
 
@@ -13,27 +13,28 @@
 namespace rekindle::agent {
 
 struct Notice {
-  // `id` is the same at each poll while the notice stands, and unique within its source.
+  // `id` is the same at each poll while the source shows the notice, and it is unique within the source.
   std::string id;
   // `what` is printable text for people, such as "spot interruption (terminate)".
   std::string what;
-  // If `leaves` is false, the notice only hints that the machine may be taken, and nothing moves for it.
+  // If `leaves` is false, the notice only hints that the machine may be taken away, and no trainer is moved for it.
   bool leaves = true;
-  // `at` is in Unix seconds. It is unset if the source does not say when the machine will be taken.
+  // `at` is when the machine will be taken away, in Unix seconds. It is unset if the source does not say when.
   std::optional<double> at;
-  // The source waits for an acknowledgement, after which the machine may be taken before `at`.
+  // `acknowledge` says that the source waits for an acknowledgement, after which the machine may be taken away before
+  // `at`.
   bool acknowledge = false;
 
   bool operator==(const Notice&) const = default;
 };
 
-// A source is not thread-safe, and its calls may block. See watcher.h for how long the agent waits for them.
+// A source of notices is not thread-safe, and its calls may block. See watcher.h for how long the agent waits for them.
 class Source {
  public:
   virtual ~Source() = default;
-  // Returns all notices that stand at `now` (Unix seconds). After an error, the notices that stood before still stand.
+  // Returns all notices that the source shows at `now` (Unix seconds). After an error, the earlier notices still count.
   virtual absl::StatusOr<std::vector<Notice>> Poll(double now) = 0;
-  // Says that nothing of any job is left here, so the machine may be taken for that notice.
+  // Tells the source of a notice that nothing of any job is left on this machine. The machine may then be taken away.
   virtual absl::Status Acknowledge(const Notice&) { return absl::OkStatus(); }
 };
 

@@ -11,7 +11,7 @@
 namespace rekindle::agent {
 
 extern const SourceKind kAwsNotices, kGcpNotices, kAzureNotices, kKubernetesNotices;
-// These two are of operator_notices.cc.
+// `kFileNotices` and `kCommandNotices` are defined in operator_notices.cc.
 extern const SourceKind kFileNotices, kCommandNotices;
 
 namespace {
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<OpenSource>> OpenSources(const NoticeOptions& options
     if (!source.ok()) {
       const std::string error = absl::StrCat("notices from ", kind->name, ": ", std::string(source.status().message()));
       if (!detect) return absl::InvalidArgumentError(error);
-      // Nobody asked for this source, so the agent goes on without it.
+      // With "auto" nobody asked for a source by name, so the agent starts without a source that cannot be opened.
       log::Warning("goes without", {{"error", error}});
       continue;
     }

@@ -1,4 +1,4 @@
-// Lists the sources of notices and finds out which of them this machine has.
+// Lists the sources of interruption notices and finds out which of them this machine has.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_NOTICE_SOURCES_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_NOTICE_SOURCES_H_
 
@@ -13,7 +13,7 @@
 namespace rekindle::agent {
 
 std::span<const SourceKind* const> SourceKinds();
-// Returns the names of all sources.
+// Returns the names of all sources of interruption notices.
 std::vector<std::string> SourceNames();
 
 struct OpenSource {
@@ -22,8 +22,8 @@ struct OpenSource {
   std::shared_ptr<Source> source;
 };
 
-// Opens the sources of `options` on this machine. An INVALID_ARGUMENT says which option is wrong and which values are
-// valid.
+// Opens the sources of notices that `options` name, or that this machine has. An INVALID_ARGUMENT says which option is
+// wrong and which values are valid.
 absl::StatusOr<std::vector<OpenSource>> OpenSources(const NoticeOptions& options, const Machine& machine);
 
 }  // namespace rekindle::agent

@@ -1,4 +1,4 @@
-// Tests which sources a machine has, by its firmware and environment.
+// Tests which sources of interruption notices a machine has, by its firmware and environment.
 #include "worker/agent/notices/notice_sources.h"
 
 #include <unistd.h>
@@ -50,7 +50,7 @@ class NoticeSourcesTest : public ::testing::Test {
 
 TEST_F(NoticeSourcesTest, AMachineOfNoCloudAsksNobody) {
   EXPECT_THAT(Names(), IsEmpty());
-  // The vendor and product are those of Hyper-V outside Azure.
+  // A machine under Hyper-V outside Azure has Microsoft's vendor and product too.
   Write("/sys/class/dmi/id/sys_vendor", "Microsoft Corporation");
   Write("/sys/class/dmi/id/product_name", "Virtual Machine");
   EXPECT_THAT(Names(), IsEmpty());
@@ -76,12 +76,12 @@ TEST_F(NoticeSourcesTest, APodOnACloudHasBoth) {
   Write("/sys/class/dmi/id/sys_vendor", "Amazon EC2");
   environment_ = {
       {"KUBERNETES_SERVICE_HOST", "10.96.0.1"}, {"KUBERNETES_SERVICE_PORT", "443"}, {"HOSTNAME", "worker-0"}};
-  // The pod was given no service account.
+  // A pod without a service account cannot ask Kubernetes.
   EXPECT_THAT(Names(), ElementsAre("aws"));
   Write(std::string(kServiceAccount) + "/token", "eyJ");
   Write(std::string(kServiceAccount) + "/namespace", "training");
   EXPECT_THAT(Names(), ElementsAre("aws", "kubernetes"));
-  // Nobody asked for the source by name, so the agent starts without it.
+  // A source that nobody asked for by name is left out if its options are wrong, and the agent starts without it.
   environment_["REKINDLE_KUBERNETES_NODE"] = "../..";
   EXPECT_THAT(Names(), ElementsAre("aws"));
   EXPECT_THAT(Error({.sources = {"kubernetes"}}), HasSubstr("no name of Kubernetes"));

@@ -20,7 +20,7 @@ namespace {
 constexpr double kFileSeconds = 1;
 constexpr double kCommandSeconds = 5;
 constexpr char kFile[] = "file", kCommand[] = "command";
-// A longer duration than this is not taken as a time but as part of the reason.
+// A duration of more than `kMostSeconds` at the start of a notice is taken not as a time but as part of the reason.
 constexpr double kMostSeconds = 366.0 * 86400;
 constexpr size_t kMostBytes = 4096;
 

@@ -1,4 +1,4 @@
-// Tests notices by a file and by a command.
+// Tests interruption notices that an operator gives by a file or by a command.
 #include "worker/agent/notices/operator_notices.h"
 
 #include <sys/stat.h>
@@ -81,7 +81,7 @@ TEST(CommandTest, OneThatHangsIsKilledWithAllItStarted) {
 
 TEST(CommandTest, WhatItPrintsIsBounded) {
   const auto heard = NewCommandSource("yes | head -c 1000000", 20)->Poll(0);
-  // The command either dies of the closed pipe, or its line is short.
+  // A command that prints too much either dies of the closed pipe, or its line is cut short.
   EXPECT_TRUE(heard.ok() ? heard->front().what.size() <= 120 : absl::IsUnavailable(heard.status())) << heard.status();
 }
 

@@ -1,4 +1,4 @@
-// Parses what the documents of several sources have in common. The code is pure.
+// Parses what the documents of several sources of interruption notices have in common. The code is pure.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_PARSE_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_PARSE_H_
 
@@ -9,7 +9,7 @@
 
 namespace rekindle::agent {
 
-// A source has at most this many notices. More are ignored.
+// At most `kMaxNotices` notices of one source count. More are ignored.
 inline constexpr size_t kMaxNotices = 16;
 
 // Returns the Unix seconds of "2026-11-22T03:29:07Z", "Sun, 22 Nov 2026 03:29:07 GMT" or "22 Nov 2026 03:29:07 GMT".

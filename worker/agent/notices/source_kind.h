@@ -1,4 +1,5 @@
-// Declares what a source of notices is: how it is recognised and opened. Each source is one file here.
+// Declares what a kind of source of interruption notices is: how it is recognised and opened. Each kind is one file in
+// this folder.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_SOURCE_KIND_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_SOURCE_KIND_H_
 
@@ -15,32 +16,32 @@
 namespace rekindle::agent {
 
 struct NoticeOptions {
-  // The list has names of sources, or "auto" or "none" alone.
+  // `sources` has names of sources, or "auto" or "none" alone.
   std::vector<std::string> sources = {"auto"};
-  // `given` has what the flag of a source says, by the source's name. An empty text counts as none.
+  // `given` has the values of the sources' own flags, keyed by the source's name. An empty text counts as none.
   std::map<std::string, std::string> given;
-  // Tests set endpoints by source, in place of the documented ones.
+  // `endpoints` are addresses that tests set in place of the documented ones, keyed by the source's name.
   std::map<std::string, std::string> endpoints;
 
-  // Returns what the flag of that source says, or an empty text.
+  // Returns the value of the source's own flag, or an empty text.
   std::string Given(const std::string& source) const;
 };
 
 struct SourceKind {
-  // `name` is what --notices and messages call the source.
+  // `name` is what --notices and messages call the source of notices.
   const char* name;
   double interval_seconds;
-  // `flag` is a flag of the agent by which its user says where this source is found, and `help` is its help. Both are
-  // null for a source that has none.
+  // `flag` is a flag of the agent that says where this source's notices are found, and `help` is its help text. Both
+  // are null for a source without a flag.
   const char* flag = nullptr;
   const char* help = nullptr;
-  // Returns whether this machine has the source. It is not asked for a source that the user names.
+  // Returns whether this machine has the source. `detect` is not called for a source that the user names.
   bool (*detect)(const NoticeOptions& options, const Machine& machine);
-  // The error says what is wrong with the options, or with the machine.
+  // Opens the source. An error says what is wrong with the options, or with the machine.
   absl::StatusOr<std::unique_ptr<Source>> (*open)(const NoticeOptions& options, const Machine& machine);
 };
 
-// Opens the endpoint that `options` have for that source, or else the documented one.
+// Opens the HTTP endpoint that `options` set for the source, or else the documented one.
 absl::StatusOr<std::unique_ptr<common::Http>> OpenEndpoint(const NoticeOptions& options, const std::string& source,
                                                            const std::string& documented,
                                                            const common::HttpOptions& http = {});

@@ -12,13 +12,13 @@
 namespace rekindle::agent {
 namespace {
 
-// A call that takes longer counts as hung.
+// A poll of a notice source that takes longer than `kPatienceSeconds` counts as hung.
 constexpr double kPatienceSeconds = 5;
-// The first report of the agent waits no longer than this for one source.
+// The agent's first report to the coordinator waits at most `kSettleSeconds` for one source of notices.
 constexpr double kSettleSeconds = 1.5;
-// A stop is noticed within this time.
+// A source's thread notices within `kSliceSeconds` that the watcher stops.
 constexpr double kSliceSeconds = 0.05;
-// A source that fails is polled at least this often.
+// A source of notices that fails is polled at least every `kSlowestSeconds`.
 constexpr double kSlowestSeconds = 30;
 constexpr double kAcknowledgeSeconds = 2;
 

@@ -1,6 +1,7 @@
-// Polls each source as often as its service documents. Each has a thread of its own, so that a source that hangs delays
-// neither the agent nor the others. The watcher waits some seconds for an answer, then logs once that the source cannot
-// be heard. It polls that source again when the answer has come, and less and less often while it fails.
+// Polls each source of interruption notices as often as the documentation of its service says. Each source has a thread
+// of its own, so that one that hangs delays neither the agent nor the other sources. The watcher waits some seconds for
+// an answer, then logs once that the source cannot be heard. It polls that source again when the answer has come, and
+// less and less often while the source fails.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_WATCHER_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_WATCHER_H_
 
@@ -19,7 +20,7 @@
 
 namespace rekindle::agent {
 
-// Returns the seconds until the next poll after `failures` failures in a row.
+// Returns the seconds until the next poll of a notice source after `failures` failures in a row.
 double NextPollSeconds(double interval_seconds, int failures);
 
 // The class is thread-safe.
@@ -29,23 +30,24 @@ class NoticeWatcher {
   using Count = std::function<void(const std::string& source, const NoticeCounts& counts)>;
 
   // `waker` is woken when verdict() or settled() has changed, and it must outlive the watcher. `count` is called with
-  // what is new.
+  // the notices that are new or withdrawn.
   NoticeWatcher(std::vector<OpenSource> sources, const common::Waker* waker, Count count = nullptr);
-  // The destructor waits for no source.
+  // The destructor does not wait for a source that hangs.
   ~NoticeWatcher();
 
   Verdict verdict() const;
-  // Returns whether every source was polled once or gave no answer. An earlier report might withdraw what an earlier
-  // agent reported.
+  // Returns whether every source was polled once or did not answer in time. A report before that might withdraw notices
+  // that an earlier agent reported.
   bool settled() const;
-  // Stops the polling. Then it tells the sources that wait for it that nothing of any job is left here. It takes at
-  // most some seconds.
+  // Stops the polling. Then it tells the sources that wait for an acknowledgement that nothing of any job is left on
+  // this machine. The call takes some seconds at most.
   void AcknowledgeAll();
 
  private:
   struct Watched {
     OpenSource open;
-    // The source is in a call that was abandoned. The thread sets this at its end, and AcknowledgeAll() uses it later.
+    // `in_a_call` says that the source still hangs in a call that was abandoned, so AcknowledgeAll() leaves the source
+    // out. The source's thread sets the field when the thread ends.
     bool in_a_call = false;
     std::thread thread;
   };
@@ -56,7 +58,7 @@ class NoticeWatcher {
   using Call = common::Abandonable<Heard>;
 
   void Loop(Watched& watched);
-  // Returns nothing if the source hangs or the watcher stops.
+  // Waits for the source's answer. Returns nothing if the source hangs or the watcher stops.
   std::optional<Heard> Await(Watched& watched, Call& call);
   void Note(Watched& watched, const absl::StatusOr<std::vector<Notice>>& heard, int failures);
   void Stop();
@@ -68,9 +70,9 @@ class NoticeWatcher {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Judge judge_ ABSL_GUARDED_BY(mutex_);
   Verdict verdict_ ABSL_GUARDED_BY(mutex_);
-  // `settled_` has the sources that were heard at least once, or for which the first wait was given up.
+  // `settled_` has the sources that answered at least once, or that did not answer in time for the first report.
   std::set<const Watched*> settled_ ABSL_GUARDED_BY(mutex_);
-  // The vector may not be resized once a thread runs.
+  // `watched_` may not be resized once a thread runs, because the threads refer to its elements.
   std::vector<Watched> watched_;
 };
 

@@ -1,4 +1,5 @@
-// Tests the watcher's threads with sources that answer, fail, hang and are acknowledged.
+// Tests the threads that poll sources of interruption notices, with sources that answer, fail, hang and are
+// acknowledged.
 #include "worker/agent/notices/watcher.h"
 
 #include <poll.h>
@@ -20,7 +21,7 @@ using ::testing::IsEmpty;
 
 constexpr double kPeriod = 0.01;
 
-// Answers what the test sets, and may hang.
+// Is a source of notices that answers what the test sets, and may hang.
 class FakeSource final : public Source {
  public:
   absl::StatusOr<std::vector<Notice>> Poll(double) override {
@@ -66,7 +67,7 @@ class FakeSource final : public Source {
   std::vector<std::string> acknowledged_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Keeps what a watcher counts.
+// Sums up the notices that a watcher counts.
 class Counted {
  public:
   void Add(const std::string& source, const NoticeCounts& counts) {
@@ -89,7 +90,7 @@ Notice Leaving(const std::string& id, bool acknowledge = false) {
 
 class WatcherTest : public ::testing::Test {
  protected:
-  // Waits until `holds` returns true. It is checked whenever the watcher wakes the test.
+  // Waits until `holds` returns true, which is checked whenever the watcher wakes the test.
   bool Await(const std::function<bool()>& holds) {
     const double until = common::SteadySeconds() + 20;
     while (!holds() && common::SteadySeconds() < until) {
@@ -143,7 +144,7 @@ TEST_F(WatcherTest, OneThatHangsKeepsNobodyAndIsAskedOnce) {
   {
     const NoticeWatcher watcher({{"a", kPeriod, a_}, {"b", kPeriod, b_}}, &waker_);
     EXPECT_TRUE(Await([&] { return watcher.verdict().leaves; }));
-    // The watcher has given up its wait for the source.
+    // The watcher has given up its wait for the source that hangs.
     EXPECT_TRUE(Await([&] { return watcher.settled(); }));
     b_->AwaitPolls(b_->polls() + 3);
     EXPECT_EQ(a_->polls(), 1);

@@ -63,7 +63,7 @@ class Agent {
         local_service_(&supervisor_),
         lonely_(&folder_, machine_.boot, options.first_heard_seconds) {}
 
-  // The log shipper uses the link, so it has to stop before the members are destroyed.
+  // The log shipper's thread uses the link to the coordinator, so it has to stop before the members are destroyed.
   ~Agent() { logs_.Stop(); }
 
   absl::Status Start() {
@@ -150,7 +150,8 @@ class Agent {
   }
 
   void TakeNotices() {
-    // The flag is read before the verdict, so the verdict is at least as settled as the flag says.
+    // settled() is read before verdict(). In the other order, `settled_` could become true although the verdict was
+    // made before the last source answered.
     settled_ = notices_->settled();
     drain_.Noticed(notices_->verdict());
     supervisor_.SetDraining(drain_.draining());
@@ -160,7 +161,8 @@ class Agent {
     supervisor_.StopAll();
   }
 
-  // Ends the machine after too long without a coordinator. It ends with this agent, once nothing is left to be saved.
+  // Ends the machine if it has been without a coordinator for too long. The machine ends when this agent exits, after
+  // its trainers had time to save.
   void ConsiderEnd() {
     if (stopping_ || !lonely_.IsDue({.connected = link_->connected(),
                                      .keeps_final_state = supervisor_.KeepsFinalState(),
@@ -171,7 +173,7 @@ class Agent {
     supervisor_.StopAll();
   }
 
-  // Returns an exit code if the coordinator refuses this node.
+  // Takes the coordinator's newest directive. Returns an exit code if the coordinator refuses this node.
   std::optional<int> TakeDirective() {
     const std::optional<CoordinatorLink::Delivery> delivery = link_->Take();
     if (!delivery) return std::nullopt;
@@ -200,8 +202,8 @@ class Agent {
     return peers;
   }
 
-  // Returns where peers reach this node's checkpoint service, which is under the node's own name. It is empty if the
-  // service listens on loopback alone while the node is advertised elsewhere.
+  // Returns the address at which peers reach this node's checkpoint service, which is under the node's advertised name.
+  // It is empty if the service listens on loopback alone while the node is advertised elsewhere.
   std::string CheckpointAddress() const {
     const std::string address = checkpoint_link_->address();
     const size_t colon = address.rfind(':');
@@ -230,7 +232,8 @@ class Agent {
       report.set_draining(true);
       report.set_drain_reason(drain_.reason());
       const double left = drain_.until() - common::SteadySeconds();
-      // The steps keep a drain from flooding the coordinator. A value of 0 would mean that the drain has no limit.
+      // The time that is left of a drain is reported in steps, so that the countdown does not flood the coordinator
+      // with reports. A value of 0 would mean that the drain has no limit.
       if (!std::isinf(left)) {
         report.set_drain_within_seconds(
             std::max(kDrainReportStep, std::floor(left / kDrainReportStep) * kDrainReportStep));
@@ -251,7 +254,8 @@ class Agent {
   bool Finished() const {
     if (supervisor_.running() > 0) return false;
     if (stopping_) return true;
-    // No trainer is left to hand over, and either no coordinator is connected or another machine has the node's name.
+    // A node that was told to stop ends without the coordinator's permission if it has no trainer to hand over and
+    // either no coordinator is connected or another machine has the node's name.
     if (drain_.signalled() && (!link_->connected() || name_.waits())) return true;
     return drained_;
   }
@@ -306,7 +310,7 @@ int RunAgent(const AgentOptions& options) {
   common::RaiseDescriptorLimit();
   log::SetContext({{"node", options.node}});
   umask(0077);
-  // The HTTP client of the notices writes to connections that may be closed.
+  // The notices' HTTP client may write to a connection that the other side has closed, which must not kill the agent.
   signal(SIGPIPE, SIG_IGN);
   absl::StatusOr<common::UniqueFd> signals = common::OpenSignalFd({SIGTERM, SIGINT});
   if (!signals.ok()) {

@@ -1,5 +1,5 @@
-// Tests whom an agent obeys. It obeys the first cluster that it hears of, in its newest epoch, until an operator makes
-// it forget that cluster.
+// Tests which cluster an agent obeys: the first one that it hears of, in its newest epoch, until an operator makes the
+// agent forget that cluster.
 #include <gmock/gmock.h>
 
 #include "absl/strings/match.h"
@@ -23,7 +23,7 @@ const common::ClusterIdentity kOther = {"ffeeddccbbaa99887766554433221100", 5, 1
 
 class AgentClusterTest : public AgentTest {
  protected:
-  // If `job` is empty, nothing has to run.
+  // Lets the coordinator direct the node under the given identity. If `job` is empty, no trainer has to run.
   void DirectAs(const common::ClusterIdentity& identity, const std::string& job) {
     v1::NodeDirective directive;
     common::ToMessage(identity, directive.mutable_identity());
@@ -33,7 +33,7 @@ class AgentClusterTest : public AgentTest {
     }
     coordinator_.Direct(directive);
   }
-  // Waits until `count` more calls have been answered with the last directive.
+  // Waits until `count` more calls of the agent have been answered with the last directive.
   bool AwaitCalls(size_t count) {
     const size_t seen = coordinator_.reports().size();
     return coordinator_.WaitFor(seen + count - 1, [](const v1::NodeReport&) { return true; }).has_value();
@@ -91,7 +91,7 @@ TEST_F(AgentClusterTest, AClusterIsForgottenWhereNothingRuns) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("stop rekindle-worker first"));
 
   const int agent = AgentProcess().pid;
-  // The agent may see that its parent is gone, but the trainer stays.
+  // The test also kills the agent, which may already be ending because its init is gone. The trainer keeps running.
   worker_->Signal(SIGKILL);
   kill(agent, SIGKILL);
   worker_->Wait();
@@ -134,7 +134,7 @@ TEST_F(AgentClusterTest, WhatTheCoordinatorDoesNotKnowGoesOnAndIsTold) {
   EXPECT_EQ(Running(coordinator_.reports().back())->trainer(), trainer);
 }
 
-// Returns what the test puts there, and notes what it was asked for.
+// Is a checkpoint service that returns the job file that the test puts there, and notes which one it was asked for.
 class StoreOfJobs final : public v1::Checkpoints::Service {
  public:
   void Put(const std::string& job_file) {
@@ -223,7 +223,7 @@ TEST_F(AgentClusterTest, WhatIsNoIdentityIsNotTakenForOne) {
   DirectAs(kOurs, "steady");
   StartInit();
   WaitRunning();
-  // Without init the agent ends by itself.
+  // The agent also ends by itself when its init is killed.
   const common::ProcessIdentity agent = AgentProcess();
   worker_->Signal(SIGKILL);
   kill(agent.pid, SIGKILL);

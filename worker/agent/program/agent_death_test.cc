@@ -1,5 +1,5 @@
-// Tests how rekindle-worker notices the death of a trainer. It notices the death by the life lock, before the kernel
-// has freed the memory, and by the process descriptor if the lock says nothing.
+// Tests how rekindle-worker notices the death of a trainer: by the life lock, before the kernel has freed the memory,
+// and by the process descriptor if the lock says nothing.
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -16,9 +16,10 @@
 namespace rekindle::agent {
 namespace {
 
-// Keeps a process from ending. What the process holds is released, but its descriptor stays silent. The kernel causes
-// the same state while it frees gigabytes, and this class holds it for as long as a test needs. REQUIRES: one thread
-// makes all calls, because that thread is the tracer.
+// Holds the main thread of a process in the middle of its exit. The other threads have ended, so the life lock of the
+// process is released, but the process descriptor does not show the end yet. The kernel causes a similar state while it
+// frees gigabytes, and this class keeps it for as long as a test needs. REQUIRES: one thread makes all calls, because
+// that thread is the tracer.
 class Dying {
  public:
   explicit Dying(pid_t pid) : pid_(pid) { held_ = ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACEEXIT) == 0; }
@@ -29,7 +30,7 @@ class Dying {
     LetGo();
   }
   bool held() const { return held_; }
-  // Waits until the process has stopped on its way out.
+  // Waits until the main thread has stopped in the middle of its exit.
   void Await() {
     while (!stopped_) {
       int status = 0;
@@ -37,7 +38,7 @@ class Dying {
       ASSERT_TRUE(WIFSTOPPED(status));
       stopped_ = status >> 8 == (SIGTRAP | (PTRACE_EVENT_EXIT << 8));
       if (stopped_) return;
-      // A signal reaches the tracer before it reaches the process.
+      // A signal to the traced process stops that process until the tracer passes the signal on.
       ASSERT_EQ(ptrace(PTRACE_CONT, pid_, nullptr, WSTOPSIG(status)), 0);
     }
   }
@@ -54,7 +55,7 @@ class Dying {
 
 class AgentDeathTest : public AgentTest {
  protected:
-  // Starts a trainer of that job and waits until it has attached, so that it holds its lock.
+  // Starts a trainer of `job` and waits until the trainer has attached to the agent, so that it holds its life lock.
   TrainerRecord StartTrainer(const std::string& job) {
     Want(job);
     StartInit();
@@ -70,7 +71,7 @@ class AgentDeathTest : public AgentTest {
     EXPECT_TRUE(Ended(*exit, record.trainer)->exit_seen());
     return Ended(*exit, record.trainer)->exit_code();
   }
-  // Returns a report that arrives from now on and answers a new directive.
+  // Sends the directive again with a new revision, and returns the agent's next report.
   v1::NodeReport NextReport() {
     const size_t seen = coordinator_.reports().size();
     coordinator_.Direct(coordinator_.directive());
@@ -80,7 +81,7 @@ class AgentDeathTest : public AgentTest {
   }
 };
 
-// Describes a kind of death and the exit code that is reported while the process still dies.
+// Describes how a trainer dies, and the exit code that the agent reports while the process is still dying.
 struct Death {
   const char* job;
   int signal;
@@ -108,7 +109,7 @@ TEST_P(EarlyDeathTest, IsToldWhileTheProcessStillDiesAndItsSlotIsNotFree) {
   EXPECT_EQ(Record().trainer, record.trainer);
 
   dying.LetGo();
-  // The next trainer starts, now that there is room.
+  // The next trainer starts once the memory of the first one is free.
   WaitRunning("", record.trainer);
   EXPECT_FALSE(std::filesystem::exists(common::LifeLockPath(dir_, record.trainer)));
 }
@@ -153,7 +154,7 @@ TEST_F(AgentDeathTest, AFrozenTrainerLives) {
   EXPECT_EQ(Running(NextReport())->trainer(), record.trainer);
 }
 
-// A file that says that the holder has died changes nothing if the kernel says that it lives.
+// A forged life-lock file that says that the trainer has died changes nothing if the kernel says that it lives.
 TEST_F(AgentDeathTest, AForgedReleaseKillsNobody) {
   const TrainerRecord record = StartTrainer("steady");
   const std::string before = coordinator_.reports().back().agent_incarnation();
@@ -162,14 +163,14 @@ TEST_F(AgentDeathTest, AForgedReleaseKillsNobody) {
   ASSERT_TRUE(ReplaceFile(common::LifeLockPath(dir_, record.trainer), all_ones).ok());
   ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
   ASSERT_NE(Running(WaitRunning(before)), nullptr);
-  // The forged file was believed for a while, or found to be wrong at once. In neither case did any trainer end.
+  // Whether the agent believed the forged life-lock file for a while or saw at once that it is wrong, no trainer ended.
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Running(NextReport())->trainer(), record.trainer);
   EXPECT_TRUE(record.process.Alive());
   ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());
   EXPECT_EQ(ExitCodeOf(record), -SIGKILL);
 }
 
-// Whatever its lock says, the descriptor of a trainer shows its end.
+// The process descriptor of a trainer shows its end, whatever its life lock says.
 class NoLockTest : public AgentDeathTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(NoLockTest, ItsDescriptorTells) {

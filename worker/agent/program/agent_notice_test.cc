@@ -1,5 +1,5 @@
-// Tests rekindle-worker with interruption notices that are heard, withdrawn, out of time or acknowledged, and with a
-// service that hangs.
+// Tests rekindle-worker with interruption notices that are heard, withdrawn, past their time or acknowledged, and with
+// a metadata service that hangs.
 #include <httplib.h>
 
 #include <atomic>
@@ -31,7 +31,7 @@ class AgentNoticeTest : public AgentTest {
     AgentTest::TearDown();
     std::filesystem::remove(file_);
   }
-  // Writes the file whole at once, as an operator should.
+  // Replaces the operator's notice file atomically, as an operator should.
   void WriteNotice(const std::string& text) const {
     std::ofstream(file_ + ".new") << text << "\n";
     std::filesystem::rename(file_ + ".new", file_);
@@ -57,7 +57,7 @@ TEST_F(AgentNoticeTest, ANoticeDrainsUntilItIsWithdrawn) {
   ASSERT_TRUE(withdrawn.has_value());
   EXPECT_NE(Running(*withdrawn), nullptr);
   EXPECT_EQ(withdrawn->drain_reason(), "");
-  // The node works on as any other, so a newly wanted job is started.
+  // A node whose notice was withdrawn works on as any other, so a newly wanted job is started.
   v1::NodeDirective directive;
   *directive.add_trainers() = Desired("other");
   coordinator_.Direct(directive);
@@ -73,7 +73,7 @@ TEST_F(AgentNoticeTest, ANewAgentDoesNotTakeBackWhatTheLastOneTold) {
   const auto first = coordinator_.WaitFor(0, [](const v1::NodeReport&) { return true; });
   ASSERT_TRUE(first.has_value());
   EXPECT_TRUE(first->draining());
-  // The drain has no limit.
+  // A `drain_within_seconds` of 0 means that the drain has no limit.
   EXPECT_EQ(first->drain_within_seconds(), 0);
   ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
   const auto again = coordinator_.WaitFor(
@@ -97,7 +97,7 @@ TEST_F(AgentNoticeTest, WrongUseIsNotTriedAgain) {
   EXPECT_EQ(worker_->Wait(), kExitWrongUse);
 }
 
-// The fake service reports a scheduled event of Azure for one machine.
+// A fake metadata service reports a scheduled event of Azure for one machine.
 TEST_F(AgentNoticeTest, AzureIsToldWhenTheDrainIsDoneAndNotBefore) {
   httplib::Server azure;
   std::atomic<int> acknowledged = 0;

@@ -1,4 +1,5 @@
-// Tests how rekindle-worker ends: drained, out of time, hurried, refused.
+// Tests how rekindle-worker ends: when it has drained, when its time is over, when a second signal hurries it, and when
+// it is refused.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -20,7 +21,7 @@ TEST_F(AgentTest, SigtermDrainsAndEndsWithNothingLeft) {
   worker_->Signal(SIGTERM);
   const auto draining = coordinator_.WaitFor([](const v1::NodeReport& r) { return r.draining(); });
   ASSERT_TRUE(draining.has_value());
-  // The trainer goes on until the coordinator lets the node go.
+  // While the node drains, the trainer goes on until the coordinator lets the node go.
   EXPECT_NE(Running(*draining), nullptr);
   EXPECT_GT(draining->drain_within_seconds(), 15);
   EXPECT_THAT(draining->drain_reason(), HasSubstr("SIGTERM"));
@@ -67,7 +68,7 @@ TEST_F(AgentTest, AnAgentKilledInADrainDrainsAgain) {
 TEST_F(AgentTest, NothingToDrainAndNobodyToTell) {
   coordinator_.Stop();
   StartInit({"--drain-seconds", "600"});
-  // The signal may come before the agent runs. It then waits for the agent.
+  // SIGTERM may come before the agent runs. The signal then waits for the agent.
   worker_->Signal(SIGTERM);
   EXPECT_EQ(worker_->Wait(), 0);
 }
@@ -90,10 +91,11 @@ TEST_F(AgentTest, WhoseNameIsInUseStopsItsTrainersAndWaits) {
   coordinator_.Direct(waits);
   ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Running(r) == nullptr; }).has_value());
   EXPECT_FALSE(trainer.Alive());
-  // The node has not left: it works as soon as the name is its own.
+  // While another machine has the node's name, the agent waits, and it works again as soon as the name is the node's
+  // own.
   Want("steady");
   WaitRunning();
-  // The node also has nothing to hand over while it waits.
+  // A node that waits for its name has nothing to hand over, so SIGTERM ends it at once.
   coordinator_.Direct(waits);
   ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Running(r) == nullptr; }).has_value());
   worker_->Signal(SIGTERM);

@@ -53,7 +53,7 @@ TEST_F(AgentTest, ReportsAnExitAtOnceAndStartsAgain) {
   Want("steady");
   StartInit();
   std::string first;
-  // The test takes the fastest of a few, because a busy machine may delay any one.
+  // The test takes the fastest of a few tries, because a busy machine may delay any of them.
   double fastest = HUGE_VAL;
   for (int i = 0; i < 3 && fastest > 0.1; ++i) {
     first = Running(WaitRunning("", first))->trainer();
@@ -67,7 +67,7 @@ TEST_F(AgentTest, ReportsAnExitAtOnceAndStartsAgain) {
   }
   EXPECT_LT(fastest, 0.1);
   WaitRunning("", first);
-  // The agent reports the exit again and again until it is acknowledged.
+  // The agent reports the trainer's exit again and again until it is acknowledged.
   EXPECT_TRUE(coordinator_.WaitFor([&](const v1::NodeReport& r) { return Ended(r, first) != nullptr; }).has_value());
   v1::NodeDirective directive = coordinator_.directive();
   directive.add_acknowledged_exits(first);
@@ -99,7 +99,7 @@ TEST_F(AgentTest, AKilledAgentComesBackAndAdopts) {
   const v1::NodeReport before = WaitRunning();
   const TrainerRecord record = Record();
   std::string agent = before.agent_incarnation();
-  // The test takes the fastest of a few, because a busy machine may delay any one.
+  // The test takes the fastest of a few tries, because a busy machine may delay any of them.
   double fastest = HUGE_VAL;
   for (int i = 0; i < 3 && fastest > 1; ++i) {
     const double killed_at = common::SteadySeconds();
@@ -128,7 +128,7 @@ TEST_F(AgentTest, AnExitWhileTheAgentIsAwayIsReportedByTheNext) {
   WaitRunning();
   const TrainerRecord record = Record();
   const common::ProcessIdentity agent = AgentProcess();
-  // The stopped agent sees nothing any more.
+  // A stopped agent does not notice that its trainer ends.
   ASSERT_TRUE(agent.SendSignal(SIGSTOP).ok());
   ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());
   ASSERT_TRUE(agent.SendSignal(SIGKILL).ok());
@@ -142,7 +142,7 @@ TEST_F(AgentTest, TwoSlotsAndAStopOfOne) {
   v1::NodeDirective directive;
   *directive.add_trainers() = Desired("steady", 0);
   *directive.add_trainers() = Desired("stubborn", 1);
-  // The slot does not exist, so the trainer is ignored.
+  // Slot 2 does not exist, so its trainer is ignored.
   *directive.add_trainers() = Desired("steady", 2);
   directive.mutable_trainers(2)->set_job_uid("../escape");
   coordinator_.Direct(directive);
@@ -150,7 +150,7 @@ TEST_F(AgentTest, TwoSlotsAndAStopOfOne) {
   const auto both = coordinator_.WaitFor([](const v1::NodeReport& r) { return Running(r, 0) && Running(r, 1); });
   ASSERT_TRUE(both.has_value());
   const std::string stubborn = Running(*both, 1)->trainer();
-  // The trainer ignores SIGTERM from here on.
+  // The stubborn trainer ignores SIGTERM once it has printed "attached".
   ASSERT_TRUE(WaitLine(stubborn, "attached"));
   Want("steady");
   const auto stopped = coordinator_.WaitFor([&](const v1::NodeReport& r) { return Ended(r, stubborn) != nullptr; });
@@ -165,7 +165,7 @@ TEST_F(AgentTest, TrainersOutliveTheCoordinatorAndItsRestart) {
   Want("steady");
   StartInit();
   const std::string trainer = Running(WaitRunning())->trainer();
-  // The test takes the fastest of a few, because a busy machine may delay any one.
+  // The test takes the fastest of a few tries, because a busy machine may delay any of them.
   double fastest = HUGE_VAL;
   for (int i = 0; i < 3 && fastest > 1; ++i) {
     coordinator_.Stop();
@@ -196,7 +196,7 @@ TEST_F(AgentTest, AReusedPidIsNotAdopted) {
   record.process.start_time_ticks -= 1;
   std::filesystem::create_directories(dir_ + "/trainers");
   std::ofstream(dir_ + "/trainers/0.json") << ToJson(record);
-  // Nothing is wanted, so an adopted trainer would be stopped.
+  // The directive wants no trainer. So if the agent took the stranger for its trainer, it would stop the stranger.
   coordinator_.Direct({});
   StartInit();
   const auto report =

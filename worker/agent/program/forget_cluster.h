@@ -9,11 +9,12 @@
 
 namespace rekindle::agent {
 
-// Makes the node in that folder forget its cluster. Returns NOT_FOUND if the folder is no node's, and
-// FAILED_PRECONDITION if its agent or a trainer still runs.
+// Makes the node in the folder `dir` forget its cluster. Returns NOT_FOUND if the folder does not belong to a node, and
+// FAILED_PRECONDITION if the node's agent or a trainer still runs.
 absl::Status ForgetCluster(const std::string& dir);
 
-// Runs the command and returns the exit code (init.h). `arguments` are all arguments after the command's name.
+// Runs `rekindle-worker forget-cluster` and returns the exit code (init.h). `arguments` are all arguments after the
+// command's name.
 int RunForgetCluster(const std::vector<std::string>& arguments);
 
 }  // namespace rekindle::agent

@@ -1,4 +1,4 @@
-// Finds the GPUs of this machine with the driver's own tool.
+// Finds the GPUs of this machine with `nvidia-smi`.
 #ifndef REKINDLE_WORKER_AGENT_PROGRAM_GPUS_H_
 #define REKINDLE_WORKER_AGENT_PROGRAM_GPUS_H_
 
@@ -8,13 +8,14 @@ namespace rekindle::agent {
 
 struct Gpus {
   int count = 0;
-  // `compute_capability` is the lowest of all GPUs, such as 90 for sm_90.
+  // `compute_capability` is the lowest of all GPUs of the machine, such as 90 for sm_90.
   int compute_capability = 0;
-  // `memory_bytes` is the memory of the GPU with the least.
+  // `memory_bytes` is the memory of the GPU that has the least.
   double memory_bytes = 0;
 };
 
-// Parses lines such as "9.0, 143771", which have the compute capability and MiB. Lines of another form do not count.
+// Parses lines of `nvidia-smi` such as "9.0, 143771": the compute capability and the memory in MiB. Lines of another
+// form are ignored.
 Gpus ParseGpus(const std::string& text);
 
 // Runs `nvidia-smi`. Returns no GPUs if the program is not there or does not answer in 10 s. This call blocks.

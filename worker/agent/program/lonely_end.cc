@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kLookAgainSeconds = 1;
 constexpr double kKeptSeconds = 3600;
-// An end that has moved by less than this is not written down anew.
+// The file with the machine's limits is not written again if the time at which the machine has to end has moved by less
+// than `kStepSeconds`.
 constexpr double kStepSeconds = 60;
 constexpr size_t kMaxBytes = 1024;
 
@@ -42,7 +43,7 @@ void LonelyEnd::WriteDown() {
 }
 
 bool LonelyEnd::IsDue(const LonelyView& view) {
-  // If a coordinator answers, it decides instead.
+  // While a coordinator answers, that coordinator decides whether the machine ends.
   const double now = common::BootSeconds(), until = alone_.until();
   if (now < until || view.connected) {
     if (std::exchange(told_at_, 0) != 0) log::Info("a coordinator is heard of again: this machine goes on");

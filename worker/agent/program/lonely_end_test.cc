@@ -14,7 +14,7 @@ namespace {
 
 class LonelyEndTest : public ::testing::Test {
  protected:
-  // Lets the end hear a coordinator that allowed 5 seconds, so many seconds ago.
+  // Lets the object under test hear a coordinator, `seconds_ago`, that allowed the machine 5 seconds alone.
   static void Hear(LonelyEnd& end, double seconds_ago) {
     end.Heard(common::BootSeconds() - seconds_ago, 5, std::nullopt, /*keeps_spending=*/false);
   }

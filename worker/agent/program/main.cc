@@ -1,4 +1,4 @@
-// Starts rekindle-worker. `init` is dispatched before any code of gRPC runs.
+// Starts rekindle-worker. The command `init` is dispatched before any code of gRPC runs.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Describes this node as its reports do: what does not change while the agent runs.
+// Makes the part of the node's reports that does not change while the agent runs.
 #ifndef REKINDLE_WORKER_AGENT_PROGRAM_NODE_FACTS_H_
 #define REKINDLE_WORKER_AGENT_PROGRAM_NODE_FACTS_H_
 
@@ -12,7 +12,8 @@ namespace rekindle::agent {
 // Returns each trainer's share of the node's memory, in bytes.
 double ShareOf(const AgentOptions& options);
 
-// Returns a report with everything that stays the same. Each call makes a new incarnation of the agent.
+// Returns a report with everything that stays the same while the agent runs. Each call makes a new incarnation of the
+// agent.
 v1::NodeReport NodeFacts(const AgentOptions& options, const NodeFolder& folder, const common::MachineIdentity& machine);
 
 }  // namespace rekindle::agent

@@ -58,7 +58,7 @@ std::string CheckProgram(const std::string& path) {
   return access(path.c_str(), X_OK) == 0 ? "" : absl::StrCat(path, " is not an executable file");
 }
 
-// Adds all flags but --version. `device` is what --device says.
+// Adds all flags of the agent but --version. `device` receives the value of --device.
 void AddFlags(CLI::App& app, AgentOptions& options, std::string* device) {
   app.add_option("--dir", options.dir, "The node's own folder; made if missing")->required();
   app.add_option("--coordinator", options.coordinator, "host:port of the coordinator")->required();
@@ -104,7 +104,8 @@ void AddFlags(CLI::App& app, AgentOptions& options, std::string* device) {
 std::string OwnProgram() {
   std::error_code error;
   std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  // An upgrade has replaced the file. The path of the new file is wanted.
+  // After an upgrade has replaced the program's file, the link /proc/self/exe ends in " (deleted)". The caller wants
+  // the path of the new file.
   static constexpr char kDeleted[] = " (deleted)";
   if (absl::EndsWith(path, kDeleted)) path.resize(path.size() - std::strlen(kDeleted));
   return access(path.c_str(), X_OK) == 0 ? path : "/proc/self/exe";
@@ -128,7 +129,7 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   app.set_version_flag("--version", version);
   std::string device = "auto";
   AddFlags(app, options, &device);
-  // CLI11 takes the arguments from the back.
+  // CLI11 takes the arguments from the end of the vector.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);

@@ -17,38 +17,39 @@ struct AgentOptions {
   std::string coordinator;
   // `node` is the host's name by default.
   std::string node;
-  // Trainers compute on these GPUs. If there are none, they compute on the CPU.
+  // Trainers compute on the GPUs in `gpus`. If there are none, they compute on the CPU.
   Gpus gpus;
-  // `slots` is one per GPU by default.
+  // `slots` is by default the number of GPUs, but at least 1.
   int slots = 1;
-  // `trainer_binary` is rekindle-trainer beside this program by default.
+  // `trainer_binary` is by default the rekindle-trainer in the folder of this program.
   std::string trainer_binary;
   std::string advertise = "127.0.0.1";
-  // `memory_bytes` is the memory for all trainers together. 0 means all that the machine or its control group has.
+  // `memory_bytes` is the memory for all trainers of the node together. 0 means all that the machine or its control
+  // group has.
   uint64_t memory_bytes = 0;
   // `zone` is the failure domain, as the cloud names it. It is empty if unknown.
   std::string zone;
-  // `pool` is a pool of the coordinator's fleet file. It is empty if unknown.
+  // `pool` is the node's pool in the coordinator's fleet file. It is empty if unknown.
   std::string pool;
-  // If `metrics` is empty, no metrics are served.
+  // `metrics` is the address at which metrics are served. If it is empty, none are served.
   std::string metrics;
   // `data_roots` are the folders that jobs may read here, within what the trainers' user may read. For a coordinator on
-  // loopback the default is everything, because its callers have its token, which belongs to this user. Otherwise the
-  // default is data::DataRoots::kUsual.
+  // loopback the default is everything, because every caller of that coordinator needs its token, which belongs to this
+  // user. Otherwise the default is data::DataRoots::kUsual.
   std::vector<std::string> data_roots;
   NoticeOptions notices;
   double drain_seconds = 30;
   double stop_grace_seconds = 10;
-  // The machine ends if it hears of no coordinator within this time after the start. 0 means without limit.
+  // The machine ends if it hears of no coordinator within `first_heard_seconds` after the start. 0 means without limit.
   double first_heard_seconds = 0;
 };
 
-// Parses `arguments`, which are those after "agent". `version` is what --version prints. If nothing has to run (help,
-// version, wrong use), it says so on stdout or stderr, sets *exit_code to 0 or 2, and returns nothing.
+// Parses the arguments after "agent". `version` is what --version prints. If no agent has to run (help, version, wrong
+// use), the function prints why on stdout or stderr, sets *exit_code to 0 or 2, and returns nothing.
 std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, const std::string& version,
                                          int* exit_code);
 
-// Returns the path of this program.
+// Returns the path of the program that runs.
 std::string OwnProgram();
 
 }  // namespace rekindle::agent

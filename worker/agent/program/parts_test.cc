@@ -1,4 +1,4 @@
-// Tests the agent's smaller parts: records, folder, environment.
+// Tests the agent's smaller parts: trainers' records, the node's folder, and a trainer's environment.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,7 +86,7 @@ TEST_F(PartsTest, FolderKeepsItsIncarnation) {
     EXPECT_TRUE(absl::IsAlreadyExists(NodeFolder::Open(dir_ + "/node", 0).status()));
   }
   EXPECT_EQ(NodeFolder::Open(dir_ + "/node", 0)->incarnation(), incarnation);
-  // A power cut may leave such a file.
+  // A power cut may leave an empty node.json.
   std::ofstream(dir_ + "/node/node.json") << "";
   EXPECT_NE(NodeFolder::Open(dir_ + "/node", 0)->incarnation(), incarnation);
   std::filesystem::remove_all(dir_ + "/node");

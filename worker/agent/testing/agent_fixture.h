@@ -1,4 +1,4 @@
-// Runs rekindle-worker in tests as real processes, against a coordinator and trainers of the tests' own.
+// Runs rekindle-worker as real processes in tests, with a coordinator and trainers that belong to the tests.
 #ifndef REKINDLE_WORKER_AGENT_TESTING_AGENT_FIXTURE_H_
 #define REKINDLE_WORKER_AGENT_TESTING_AGENT_FIXTURE_H_
 
@@ -48,7 +48,7 @@ inline const v1::TrainerProcess* Ended(const v1::NodeReport& report, const std::
   return nullptr;
 }
 
-// Holds a worker process that the test started, and its exit.
+// Holds a rekindle-worker process that the test started, and collects its exit.
 class Worker {
  public:
   static Worker Start(const std::string& command, const std::vector<std::string>& flags) {
@@ -58,7 +58,7 @@ class Worker {
                     programs / "agent_fake_trainer"};
     options.argv.insert(options.argv.end(), flags.begin(), flags.end());
     for (char** entry = environ; *entry != nullptr; ++entry) options.environment.push_back(*entry);
-    // A test may send the signal before the program takes it.
+    // The program starts with SIGTERM blocked, because a test may send it before the program is ready to take it.
     options.blocked_signals = {SIGTERM};
     auto child = common::PendingChild::Start(options);
     EXPECT_TRUE(child.ok()) << child.status();
@@ -69,7 +69,7 @@ class Worker {
 
   const common::ProcessIdentity& identity() const { return process_.identity(); }
   void Signal(int signal) const { process_.Signal(signal).IgnoreError(); }
-  // Returns the exit code, or -1000 if the process still runs after `seconds`.
+  // Returns the exit code of the worker process, or -1000 if it still runs after `seconds`.
   int Wait(double seconds = 10) const {
     pollfd p = {.fd = process_.fd(), .events = POLLIN, .revents = 0};
     if (poll(&p, 1, static_cast<int>(seconds * 1000)) != 1) return -1000;
@@ -84,7 +84,8 @@ class Worker {
 class AgentTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    // As a subreaper, the test keeps the processes that a worker leaves, so that TearDown finds them all.
+    // As a subreaper, the test becomes the parent of processes that a worker leaves behind, so that TearDown finds them
+    // all.
     ASSERT_TRUE(common::BecomeSubreaper().ok());
     ASSERT_TRUE(coordinator_.Start().ok());
   }
@@ -102,7 +103,7 @@ class AgentTest : public ::testing::Test {
 
   std::vector<std::string> Flags(std::vector<std::string> more = {}) const {
     std::vector<std::string> flags = {"--dir", dir_, "--coordinator", coordinator_.address()};
-    // By default no source of notices is used, so that the machine that runs the tests has no influence.
+    // By default no source of interruption notices is used, so that the machine that runs the tests has no influence.
     if (std::find(more.begin(), more.end(), "--notices") == more.end()) more.insert(more.end(), {"--notices", "none"});
     flags.insert(flags.end(), more.begin(), more.end());
     return flags;
@@ -130,8 +131,9 @@ class AgentTest : public ::testing::Test {
     return record.value_or(TrainerRecord{});
   }
 
-  // Returns the report that shows a running trainer in slot 0, other than that agent and that trainer. If there is
-  // none, it throws, which fails the test. So the result of Running() may be dereferenced.
+  // Returns the first report of another agent than `other_than_agent` that shows a running trainer other than
+  // `other_than_trainer` in slot 0. If none comes, an exception fails the test, so the result of Running() may be
+  // dereferenced.
   v1::NodeReport WaitRunning(const std::string& other_than_agent = "", const std::string& other_than_trainer = "") {
     const auto report = coordinator_.WaitFor([&](const v1::NodeReport& r) {
       return Running(r) != nullptr && r.agent_incarnation() != other_than_agent &&
@@ -143,7 +145,7 @@ class AgentTest : public ::testing::Test {
 
   bool WaitLine(const std::string& trainer, const std::string& line) { return coordinator_.WaitLine(trainer, line); }
 
-  // Returns the child of init that is the agent.
+  // Returns the process of the agent that belongs to this test's folder.
   common::ProcessIdentity AgentProcess() const {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();

@@ -1,5 +1,5 @@
-// Helps to test the logs on a node. It has a folder with files that "trainers" write to, and a coordinator that keeps
-// pieces.
+// Helps to test the logs on a node, with a folder of files that the tests write in place of trainers, and a coordinator
+// that keeps pieces of logs.
 #ifndef REKINDLE_WORKER_AGENT_TESTING_AGENT_LOG_TESTING_H_
 #define REKINDLE_WORKER_AGENT_TESTING_AGENT_LOG_TESTING_H_
 
@@ -30,8 +30,8 @@ class LogFolderTest : public ::testing::Test {
   const std::string folder_ = temporary_.path();
 };
 
-// Keeps pieces by the coordinator's rule: a piece counts only if it begins where the kept lines of its trainer end. The
-// class is thread-compatible.
+// Keeps pieces of logs by the coordinator's rule: a piece counts only if it begins where the kept lines of its trainer
+// end. The class is thread-compatible.
 struct Keeper {
   struct Log {
     std::vector<std::string> lines;
@@ -66,7 +66,7 @@ struct Keeper {
   std::string process = "first";
   // `unwelcome` is the uid of a job whose lines the coordinator does not take.
   std::string unwelcome;
-  // If `is_full` is set, the coordinator's disk is full.
+  // If `is_full` is set, the keeper acts as if the coordinator's disk were full.
   bool is_full = false;
   std::map<std::string, Log> logs;
 };

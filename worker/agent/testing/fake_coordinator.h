@@ -1,5 +1,5 @@
-// Implements the Nodes service for the agent's tests. It answers long polls by their contract with a directive that the
-// test sets, and lets the test wait for a report. The class is thread-safe.
+// Implements the coordinator's Nodes service for the agent's tests. It answers long polls as the service documents,
+// with a directive that the test sets, and lets the test wait for a report. The class is thread-safe.
 #ifndef REKINDLE_WORKER_AGENT_TESTING_FAKE_COORDINATOR_H_
 #define REKINDLE_WORKER_AGENT_TESTING_FAKE_COORDINATOR_H_
 
@@ -23,7 +23,7 @@ class FakeCoordinator final : public v1::Nodes::Service {
  public:
   ~FakeCoordinator() override { Stop(); }
 
-  // Starts to serve. The port stays the same over Stop and Start.
+  // Starts to serve. The port stays the same when the fake is stopped and started again.
   absl::Status Start() {
     {
       const common::MutexLock lock(mutex_);
@@ -45,7 +45,7 @@ class FakeCoordinator final : public v1::Nodes::Service {
   }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  // Sets the directive of the next answers. The revision is set here.
+  // Sets the directive of the next answers, with a new revision.
   void Direct(v1::NodeDirective directive) {
     {
       const common::MutexLock lock(mutex_);
@@ -60,17 +60,17 @@ class FakeCoordinator final : public v1::Nodes::Service {
   }
 
   using Predicate = std::function<bool(const v1::NodeReport&)>;
-  // Returns the first report that fits, beginning with the newest one so far. Returns nothing if none comes in time.
+  // Returns the first report that `fits`, beginning with the newest one so far. Returns nothing if none comes in time.
   std::optional<v1::NodeReport> WaitFor(const Predicate& fits) {
     common::MutexLock lock(mutex_);
     return WaitFrom(lock, reports_.empty() ? 0 : reports_.size() - 1, fits);
   }
-  // Returns the first report that fits, leaving out the first `from` reports. Returns nothing if none comes in time.
+  // Returns the first report that `fits`, leaving out the first `from` reports. Returns nothing if none comes in time.
   std::optional<v1::NodeReport> WaitFor(size_t from, const Predicate& fits) {
     common::MutexLock lock(mutex_);
     return WaitFrom(lock, from, fits);
   }
-  // Returns when the report that WaitFor returned last came in, in steady seconds.
+  // Returns the time at which the report that WaitFor returned last was received, in steady seconds.
   double found_at() const {
     const common::MutexLock lock(mutex_);
     return found_at_;
@@ -82,7 +82,7 @@ class FakeCoordinator final : public v1::Nodes::Service {
     return all;
   }
 
-  // Returns true once that line of the trainer has arrived, and false if it does not arrive in time.
+  // Returns true once `line` has arrived in the trainer's log, and false if it does not arrive in time.
   bool WaitLine(const std::string& trainer, const std::string& line) {
     common::MutexLock lock(mutex_);
     return changed_.WaitFor(lock, std::chrono::seconds(20), [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -91,7 +91,8 @@ class FakeCoordinator final : public v1::Nodes::Service {
     });
   }
 
-  // Keeps lines as the coordinator does.
+  // Keeps log lines by the coordinator's rule: a piece counts only if it begins where the kept lines of its trainer
+  // end.
   grpc::Status KeepLines(grpc::ServerContext*, const v1::LogReport* report, v1::LogReply* reply) override {
     const common::MutexLock lock(mutex_);
     if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "stopping");
@@ -121,7 +122,8 @@ class FakeCoordinator final : public v1::Nodes::Service {
     const auto is_due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return report->known_revision() != directive_.revision() || stopping_;
     };
-    // IsCancelled wakes nobody, so each wait is short.
+    // A client that cancels its call does not wake this thread. So the long poll waits in short pieces, and checks for
+    // a cancellation after each.
     while (!context->IsCancelled() && std::chrono::steady_clock::now() < deadline &&
            !changed_.WaitFor(lock, std::chrono::milliseconds(20), is_due)) {
     }
@@ -157,7 +159,7 @@ class FakeCoordinator final : public v1::Nodes::Service {
   common::CondVar changed_;
   v1::NodeDirective directive_ ABSL_GUARDED_BY(mutex_);
   std::vector<Received> reports_ ABSL_GUARDED_BY(mutex_);
-  // `logs_` is keyed by trainer.
+  // `logs_` maps each trainer to its kept log lines.
   std::map<std::string, Log> logs_ ABSL_GUARDED_BY(mutex_);
   double found_at_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

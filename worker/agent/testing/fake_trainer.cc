@@ -1,8 +1,8 @@
 // Acts as a trainer for the agent's tests, with the same command line but without training. It attaches to the agent
 // again and again, prints what it hears, and behaves as the job's name says. "steady" runs on, "stubborn" ignores
 // SIGTERM, "finishes" ends with exit code 0, and "crashes" with exit code 3. "out-of-memory", "aborts" and
-// "exits-later" (code 9) end when they are sent SIGUSR1. All hold their life lock, except "old", and "cuts-off", whose
-// file has no byte left.
+// "exits-later" (code 9) end when they are sent SIGUSR1. All hold their life lock, except "old". "cuts-off" also
+// empties the file of its lock.
 #include <unistd.h>
 
 #include <chrono>

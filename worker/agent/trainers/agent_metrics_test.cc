@@ -26,7 +26,7 @@ TEST(AgentMetrics, SumsGoOnWhenATrainerIsReplaced) {
   metrics.CountRestart();
   metrics.Advance("job", {}, Said(1, 5));
   metrics.Advance("job", Said(1, 5), Said(1, 8));
-  // The trainer's successor starts from zero.
+  // The counters of the trainer's successor start from zero.
   metrics.Advance("job", {}, Said(1, 2));
   const std::string page = metrics.Page();
   EXPECT_THAT(page, HasSubstr("rekindle_trainer_steps_total{job_name=\"job\",rank=\"1\"} 10\n"));

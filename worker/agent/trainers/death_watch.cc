@@ -7,7 +7,8 @@
 namespace rekindle::agent {
 namespace {
 
-// A wait that begins just after the thread was asked to stop ends after this time.
+// The watch's thread checks every `kLookSeconds` whether it has to stop, because the request to stop may come just
+// before the thread begins to wait.
 constexpr double kLookSeconds = 0.25;
 
 }  // namespace

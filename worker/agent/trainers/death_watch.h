@@ -15,9 +15,10 @@ namespace rekindle::agent {
 // The class is thread-safe.
 class DeathWatch {
  public:
-  // Wakes `waker` when a death releases the lock. `waker` must outlive the watch. `trainer` is for the log.
+  // Wakes `waker` when a death releases the life lock. `waker` must outlive the watch. `trainer` is the name for the
+  // log.
   DeathWatch(common::LifeLock lock, std::string trainer, const common::Waker* waker);
-  // Waits for the thread, a quarter of a second at most.
+  // The destructor waits for the watch's thread, a quarter of a second at most.
   ~DeathWatch();
 
   bool hinted() const { return hinted_; }

@@ -14,32 +14,32 @@
 
 namespace rekindle::agent {
 
-// Returns the trainer, job and slot of a record.
+// Returns the fields of a report that name the trainer, its job and its slot.
 v1::TrainerProcess ProcessOf(const TrainerRecord& record);
 
 // The class is thread-compatible.
 class EndedTrainers {
  public:
-  // At most this many ends are remembered. The oldest are forgotten first.
+  // At most `kMost` ended trainers are remembered. The oldest are forgotten first.
   static constexpr size_t kMost = 256;
 
   // `folder` must outlive this object.
   explicit EndedTrainers(const NodeFolder* folder) : folder_(folder) {}
 
-  // Reads the ends that an earlier agent has written down. Files that are damaged or too many are removed. REQUIRES: it
-  // is called once, before the other functions.
+  // Reads the ends of trainers that an earlier agent has written down. Files that are damaged or too many are removed.
+  // REQUIRES: Load() is called once, before the other functions.
   void Load();
 
-  // Remembers that end. A failure to write it down is logged.
+  // Remembers how a trainer ended. A failure to write it down is logged.
   void Add(TrainerRecord record, common::ExitStatus status, const std::string& reason);
-  // Forgets the end of that trainer, if there is one.
+  // Forgets how the trainer ended, once the coordinator has acknowledged it.
   void Acknowledge(const std::string& trainer);
 
-  // Returns the ends from the oldest to the newest.
+  // Returns the records of the ended trainers, from the oldest end to the newest.
   const std::deque<TrainerRecord>& records() const { return ended_; }
-  // Returns the end of that trainer, or null.
+  // Returns the record of an ended trainer, or null.
   const TrainerRecord* Find(const std::string& trainer) const;
-  // Adds the ends to `trainers`.
+  // Adds the ended trainers to `trainers` of the report.
   void Report(v1::NodeReport* report) const;
 
  private:

@@ -66,7 +66,8 @@ void Supervisor::AdoptRecord(const TrainerRecord& record) {
   log::Info("adopted a running trainer",
             {{"trainer", record.trainer}, {"job", record.job_name}, {"pid", static_cast<int>(record.process.pid)}});
   node_.slots[record.slot].running = RunningTrainer{.job_uid = record.job_uid, .started_at = record.started_at};
-  // An earlier agent may have reported the trainer's end, while its memory was not free yet.
+  // An earlier agent may already have reported how this trainer ended, while the kernel was still freeing the trainer's
+  // memory. The end is not reported again.
   if (const TrainerRecord* told = ended_.Find(record.trainer); told != nullptr) {
     logs_->End(record.trainer);
     trainer->SetTold(common::ExitStatus{told->exit_code});
@@ -142,7 +143,7 @@ double Supervisor::Act(double now) {
       Stop(action, now);
     }
   }
-  // The actions make new times to wake at.
+  // Starting or stopping a trainer sets new deadlines, so the time of the next call is computed again.
   if (!plan.actions.empty()) plan.wake_at = Reconcile(node_, options_.policy, now).wake_at;
   metrics_->SetTrainers(static_cast<int>(trainers_.size()));
   return wake_for_exit_ > 0 ? std::min(plan.wake_at, wake_for_exit_) : plan.wake_at;

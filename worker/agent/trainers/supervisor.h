@@ -1,9 +1,8 @@
-// Starts, adopts and stops the trainers of this node as the desired state says, and knows what to report. A slot
-// becomes free only with the memory of its trainer, because a new one may not fit beside what the kernel still has to
-// free.
+// Starts, adopts and stops the trainers of this node as the desired state says, and knows what the node reports of
+// them. A slot becomes free only when its trainer's memory is freed, because a new trainer may not fit beside it.
 //
-// The class is thread-safe. The agent's loop drives it, and gRPC threads bring what trainers report (Attach). Nothing
-// here waits: the loop gets the descriptors and times to wait for.
+// The class is thread-safe. The agent's loop drives it, and gRPC threads bring what trainers report (Attach). No
+// function here waits: the loop gets the descriptors and times to wait for.
 #ifndef REKINDLE_WORKER_AGENT_TRAINERS_SUPERVISOR_H_
 #define REKINDLE_WORKER_AGENT_TRAINERS_SUPERVISOR_H_
 
@@ -40,24 +39,25 @@ struct SupervisorOptions {
 
 class Supervisor {
  public:
-  // All pointers must outlive the supervisor. `logs` hears which output is in which file. `waker` wakes the loop when a
-  // trainer may have died whose descriptor does not show it yet.
+  // All pointers must outlive the supervisor. `logs` is told which trainer's output is in which file. `waker` wakes the
+  // loop when a trainer may have died whose process descriptor does not show it yet.
   Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics, LogShipper* logs,
              const common::Waker* waker);
 
   // Takes over what an earlier agent of this folder left: running trainers, and exits that were not acknowledged.
-  // REQUIRES: it is called once, before every other function.
+  // REQUIRES: Adopt() is called once, before every other function.
   void Adopt();
 
-  // Takes the desired state and the acknowledgements of a directive.
+  // Takes the desired state and the acknowledged exits from a directive.
   void Apply(const v1::NodeDirective& directive);
-  // Sets whether the node drains. While it drains, nothing new starts.
+  // Sets whether the node drains. While it drains, no new trainer starts.
   void SetDraining(bool draining);
-  // Lets all trainers stop, wanted or not.
+  // Lets all trainers stop, even those that are wanted.
   void StopAll();
 
-  // Notes the trainers that ended, and carries out what the desired state asks for. Returns the latest time of the next
-  // call. The caller also has to call it when a descriptor of WatchFds is readable.
+  // Notes the trainers that ended, and starts and stops trainers as the desired state asks. Returns the time at which
+  // the caller has to call Act() again at the latest. Act() also has to be called when a descriptor of WatchFds is
+  // readable.
   double Act(double now);
 
   // Returns descriptors that become readable when a trainer has ended.
@@ -68,27 +68,28 @@ class Supervisor {
   bool KeepsFinalState() const;
   // Returns whether a trainer runs whose job the coordinator does not know.
   bool LeavesAlone() const;
-  // Returns, by job uid, the stores that have to be read for jobs that are left alone.
+  // Returns the checkpoint stores to read for jobs that are left alone, keyed by job uid.
   std::map<std::string, std::string> StoresToRead() const;
   int running() const;
-  // Fills in `trainers` and `left_alone`.
+  // Fills in `trainers` and `left_alone` of the node's report.
   void Report(v1::NodeReport* report) const;
 
-  // Takes the report of a trainer. It is accepted only if id, job, process and secret match those of a trainer here.
+  // Takes the report of a trainer. It is accepted only if id, job, process and secret match those of a trainer on this
+  // node.
   v1::AttachReply Attach(const v1::AttachRequest& request);
 
  private:
   bool AnyTrainer(const std::function<bool(const WatchedTrainer&)>& is) const;
 
   void AdoptRecord(const TrainerRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Removes what trainers have left in the folder that run no more.
+  // Removes the files that trainers which no longer run have left in the node's folder.
   void ClearLeftovers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the uid of each running trainer's job, by slot.
+  // Returns the uid of each running trainer's job, keyed by slot.
   std::map<int, std::string> RunningJobs() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CollectExits(double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reports the end. The slot is not free yet.
+  // Reports how the trainer in the slot ended. The slot is not free before the trainer's memory is.
   void Tell(int slot, common::ExitStatus status, bool out_of_memory, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Frees the slot. REQUIRES: the trainer's process and memory are gone.
+  // Marks the slot as free for another trainer. REQUIRES: its trainer's process and memory are gone.
   void FreeSlot(int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Start(int slot, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Stop(const Action& action, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -101,17 +102,17 @@ class Supervisor {
   const common::Waker* const waker_;
 
   mutable common::Mutex mutex_;
-  // The pure function Reconcile reads this state.
+  // `node_` is the state that the pure function Reconcile reads.
   Node node_ ABSL_GUARDED_BY(mutex_);
   std::map<int, v1::DesiredTrainer> desired_ ABSL_GUARDED_BY(mutex_);
   LeftAlone left_alone_ ABSL_GUARDED_BY(mutex_);
   std::map<int, WatchedTrainer> trainers_ ABSL_GUARDED_BY(mutex_);
-  // `last_trainer_` is the trainer that ended last in each slot.
+  // `last_trainer_` maps each slot to the trainer that ended last in it.
   std::map<int, std::string> last_trainer_ ABSL_GUARDED_BY(mutex_);
   EndedTrainers ended_ ABSL_GUARDED_BY(mutex_);
   // `memory_kills_` is the kernel's count of out-of-memory kills as it was last read.
   std::optional<int64_t> memory_kills_ ABSL_GUARDED_BY(mutex_) = common::OutOfMemoryKills();
-  // `wake_for_exit_` is 0 if no exit is being waited for.
+  // `wake_for_exit_` is when to ask again how a trainer ended. It is 0 if no exit is being waited for.
   double wake_for_exit_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kIncarnationBytes = 4;
 constexpr int kMaxThreads = 1024;
-// A trainer that starts is nice until it is ready, so that trainers at work go first if cores are few. The trainer
-// itself ends that.
+// A trainer starts at a lower priority (nice), so that trainers at work go first if cores are few. The trainer itself
+// raises the priority again once it is ready.
 constexpr int kStartNice = 3;
 constexpr size_t kLongestName = 128;
 

@@ -1,4 +1,5 @@
-// Starts a trainer: arguments, environment, job file, log. The job secret is in the job file only (mode 0600).
+// Starts a trainer process with its arguments, environment, job file and log. The job secret is in the job file only
+// (mode 0600).
 #ifndef REKINDLE_WORKER_AGENT_TRAINERS_TRAINER_LAUNCH_H_
 #define REKINDLE_WORKER_AGENT_TRAINERS_TRAINER_LAUNCH_H_
 
@@ -22,36 +23,36 @@ struct LaunchOptions {
   std::string node;
   // The trainer's data plane listens at the address `advertise`.
   std::string advertise;
-  // `memory_bytes` is each trainer's share of the node's memory. 0 means that it is not known.
+  // `memory_bytes` is each trainer's share of the node's memory. 0 means that the share is not known.
   double memory_bytes = 0;
-  // The slots use `gpus` GPUs in turn.
+  // The trainer in slot i of a node uses GPU number i modulo `gpus`.
   int gpus = 0;
   // The trainer's job may read the folders in `data_roots`.
   std::vector<std::string> data_roots;
 };
 
-// Returns OK, or why a desired trainer cannot be taken from the coordinator. `slots` is the number of slots of this
-// node.
+// Returns OK, or why the agent refuses a trainer that the coordinator wants here. `slots` is the number of slots of
+// this node.
 absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots);
 
-// Returns what was wanted of the trainer of that slot, as its job file has it. Returns NOT_FOUND if there is no file,
-// and DATA_LOSS if the file is not a job file of that job.
+// Returns what was wanted of the trainer in `slot`, as its job file has it. Returns NOT_FOUND if there is no job file,
+// and DATA_LOSS if the file is not a job file of the job `job_uid`.
 absl::StatusOr<v1::DesiredTrainer> ReadJobFile(const NodeFolder& folder, const std::string& job_uid, int slot);
 
-// Returns the whole environment of a trainer. It has what pins the trainer's arithmetic, and the threads of the spec.
-// From `own` ("NAME=value") it takes only what locates things or is meant for trainers (REKINDLE_*, CUDA_*, ...), so
-// that results do not depend on the shell. `gpu` is the driver's number of the one that the trainer may use. Below 0 it
-// may use none.
+// Returns the whole environment of a trainer. It has the variables that pin the trainer's arithmetic, and the number of
+// threads that the spec asks for. From `own` ("NAME=value") it takes only variables that locate things or are meant for
+// trainers (REKINDLE_*, CUDA_*, ...), so that results do not depend on the shell. `gpu` is the driver's number of the
+// GPU that the trainer may use. If `gpu` is below 0, the trainer may use no GPU.
 std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own, int gpu);
 
 struct Launched {
   TrainerRecord record;
   common::Process process;
-  // `life` is unset if the lock could not be made. The end of the trainer is then noticed later.
+  // `life` is unset if the life lock could not be made. The end of the trainer is then noticed later.
   std::optional<common::LifeLock> life;
 };
 
-// Writes the job file and the record, then lets the trainer run. After an error nothing runs.
+// Writes the job file and the trainer's record, then lets the trainer run. After an error no trainer runs.
 absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeFolder& folder,
                                        const v1::DesiredTrainer& desired, double now);
 

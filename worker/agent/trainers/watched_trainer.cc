@@ -10,9 +10,10 @@
 namespace rekindle::agent {
 namespace {
 
-// If there is an init, it writes the record within milliseconds.
+// If the agent runs under init, init writes the record of an exit within milliseconds.
 constexpr double kExitRecordSeconds = 0.25;
-// The kernel knows how a process ends by the time that it releases what the process held.
+// When the kernel releases the life lock of a process, the kernel already knows how the process ends. So the agent asks
+// only for `kEndingSeconds`.
 constexpr double kEndingSeconds = 0.25;
 
 bool SameSecret(const std::string& a, const std::string& b) {
@@ -51,7 +52,7 @@ WatchedTrainer::End WatchedTrainer::AskEnd(const NodeFolder& folder, double now)
 std::optional<common::ExitStatus> WatchedTrainer::ExitOf(const NodeFolder& folder, double now) {
   const absl::StatusOr<common::ExitStatus> reaped = process_.Reap();
   if (reaped.ok()) return *reaped;
-  // The trainer is not our child. An earlier agent started it, so init takes its exit status.
+  // A trainer that cannot be reaped was started by an earlier agent. Init is its parent, so init has the exit status.
   std::optional<common::ExitStatus> recorded = TakeExit(folder.dir(), record_.process);
   if (recorded) return recorded;
   if (!exit_unknown_since_) exit_unknown_since_ = now;
@@ -64,8 +65,8 @@ std::optional<common::ExitStatus> WatchedTrainer::EarlyExitOf(double now) {
   if (!hinted_since_) hinted_since_ = now;
   const std::optional<common::ExitStatus> ending = process_.Ending();
   if (ending) {
-    // For a process that is ending, the signal changes nothing, not even the exit code. It makes sure that the process
-    // runs no further instruction, whatever led the kernel to report the end.
+    // SIGKILL does not affect a process that is really ending, not even its exit code. If the kernel's answer was
+    // wrong, SIGKILL makes sure that the process runs no further instruction.
     const absl::Status killed = process_.Signal(SIGKILL);
     if (killed.ok() || absl::IsNotFound(killed)) return ending;
   }

@@ -20,18 +20,18 @@
 
 namespace rekindle::agent {
 
-// Stands for the exit code of a process that nobody saw end.
+// Stands for the exit code of a trainer that nobody saw end.
 inline constexpr int kUnknownExit = 255;
 
 // The class is thread-compatible, and movable.
 class WatchedTrainer {
  public:
-  // Watches a trainer that this agent has started. `waker` is woken when the trainer may have died whose descriptor
-  // does not show it yet, and it must outlive this object.
+  // Watches a trainer that this agent has started. `waker` is woken when the trainer may have died and its process
+  // descriptor does not show it yet. `waker` must outlive this object.
   WatchedTrainer(Launched launched, std::string job_secret, const common::Waker* waker);
 
-  // Finds a trainer again that an earlier agent started. Returns NOT_FOUND if its process is gone. `waker` is as
-  // above.
+  // Watches a trainer that an earlier agent started. Returns NOT_FOUND if the trainer's process is gone. `waker` is as
+  // in the constructor.
   static absl::StatusOr<WatchedTrainer> Adopt(const TrainerRecord& record, const NodeFolder& folder,
                                               const common::Waker* waker);
 
@@ -40,31 +40,31 @@ class WatchedTrainer {
   bool adopted() const { return adopted_; }
 
   struct End {
-    // The trainer has ended like this, or does so now. It is unset while that is not known.
+    // `status` says how the trainer has ended, or how it is ending now. It is unset while that is not known.
     std::optional<common::ExitStatus> status;
     // `is_gone` says that the process and its memory are gone, so the slot is free.
     bool is_gone = false;
-    // The caller has to ask again soon.
+    // `is_near` says that the caller has to ask again soon, because the trainer has ended or is about to.
     bool is_near = false;
   };
-  // Asks the kernel, and init by the node's folder, how the trainer ended. An end may be certain before the memory is
-  // freed. Then the trainer has been killed once more, so that nothing keeps it alive.
+  // Asks the kernel, and init's records in the node's folder, how the trainer ended. The answer may come before the
+  // trainer's memory is freed. The trainer is then sent SIGKILL as well, so that nothing keeps it alive.
   End AskEnd(const NodeFolder& folder, double now);
-  // Notes the end that was reported, while the kernel still frees the trainer's memory.
+  // Notes which end of the trainer was reported while the kernel still frees its memory.
   void SetTold(common::ExitStatus status) { told_ = status; }
   bool told() const { return told_.has_value(); }
 
-  // Returns a descriptor that becomes readable when the trainer has ended. Returns nothing for one that has ended and
-  // is asked again after some time, because its descriptor stays readable.
+  // Returns a descriptor that becomes readable when the trainer has ended. Returns nothing if the trainer has ended but
+  // it is not known how. The descriptor then stays readable, so the caller has to ask again after some time instead.
   std::optional<int> WatchFd() const;
 
   absl::Status Signal(int number) const { return process_.Signal(number); }
-  // Notes why the trainer was asked to stop. The text is not empty.
+  // Notes why the trainer was asked to stop. `reason` is not empty.
   void SetStopReason(std::string reason) { stop_reason_ = std::move(reason); }
   const std::string& stop_reason() const { return stop_reason_; }
 
-  // Takes what the trainer reports, and counts its metrics. Returns why the report is refused if process, job or secret
-  // are not those of this trainer.
+  // Takes the trainer's report, and counts its metrics. Returns why the report is refused if process, job or secret are
+  // not those of this trainer.
   absl::Status Attach(const v1::AttachRequest& request, AgentMetrics* metrics);
   // Returns whether the trainer makes steps or saves, or has not reported that it does neither.
   bool is_busy() const { return !at_rest_; }
@@ -81,14 +81,15 @@ class WatchedTrainer {
   // If `death_` is null, only the process descriptor shows the trainer's end.
   std::unique_ptr<DeathWatch> death_;
   bool adopted_ = false;
-  // The trainer has ended, and since this time init has not reported how.
+  // `exit_unknown_since_` is when the trainer was first found to have ended without a record of init that says how.
   std::optional<double> exit_unknown_since_;
-  // The life lock was released at `hinted_since_`, and the kernel does not say yet how the process ends.
+  // `hinted_since_` is when the life lock was found to be released while the kernel does not say yet how the process
+  // ends.
   std::optional<double> hinted_since_;
   std::optional<common::ExitStatus> told_;
   std::string stop_reason_;
   bool attached_ = false;
-  // The values below are as the trainer reported them last.
+  // `metrics_`, `at_rest_` and `keeps_final_state_` are what the trainer reported last.
   v1::TrainerMetrics metrics_;
   bool at_rest_ = false;
   bool keeps_final_state_ = false;

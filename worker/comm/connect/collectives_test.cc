@@ -1,4 +1,5 @@
-// Tests every operation against a reference, for all types, odd sizes and worlds of 1 to 5, in memory and over sockets.
+// Tests every collective operation against a reference, for all types, odd sizes and worlds of 1 to 5, in memory and
+// over sockets.
 #include "worker/comm/rings/collectives.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,8 @@
 namespace rekindle::comm {
 namespace {
 
-// The sizes lie around the limits of direct sending, of chunks and of rings.
+// The counts lie around the sizes at which collectives change from direct exchange to rings, and around the sizes of
+// chunks and of the links' rings.
 const size_t kCounts[] = {0, 1, 2, 3, 7, 64, 1000, 4097, 16385, 70001};
 
 class Collectives : public testing::TestWithParam<std::tuple<int, bool>> {
@@ -22,7 +24,7 @@ class Collectives : public testing::TestWithParam<std::tuple<int, bool>> {
     return MakeInProcess(world(), 1, {.progress_seconds = 60},
                          {.sockets = std::get<1>(GetParam()), .ring_bytes = 64 << 10});
   }
-  // Runs `body(rank's communicator)` in one thread per rank.
+  // Runs `body` in one thread per rank, with the rank's communicator.
   template <typename Body>
   void ForEachRank(Body body) {
     auto ranks = Make();
@@ -193,7 +195,8 @@ INSTANTIATE_TEST_SUITE_P(Worlds, Collectives, testing::Combine(testing::Range(1,
                                   (std::get<1>(info.param) ? "Sockets" : "Memory");
                          });
 
-// Stragglers are judged by this time. If rank 1 of a ring receives slowly, only rank 0 waits for its link.
+// Stragglers are judged by send_blocked_seconds(). If rank 1 of a ring receives slowly, only rank 0 has to wait for the
+// link that it sends on.
 TEST(SendBlocked, IsThePredecessorsOfASlowRank) {
   InProcessFaults faults;
   auto ranks = MakeInProcess(3, 1, {.progress_seconds = 60}, {.ring_bytes = 64 << 10, .faults = &faults});
@@ -209,7 +212,7 @@ TEST(SendBlocked, IsThePredecessorsOfASlowRank) {
   }
   threads.clear();
   const double blocked = ranks[0]->send_blocked_seconds();
-  // Rank 0 is blocked for about 0.25 s by the 16 MiB that it sends.
+  // Rank 0 has to wait about 0.25 s in all to send 16 MiB to the slow rank 1.
   EXPECT_GT(blocked, 0.05);
   EXPECT_GT(blocked, 2 * ranks[1]->send_blocked_seconds());
   EXPECT_GT(blocked, 2 * ranks[2]->send_blocked_seconds());

@@ -14,11 +14,11 @@
 namespace rekindle::comm {
 namespace {
 
-// The number of floats is large enough for the ring.
+// `kCount` floats are too many for a direct exchange, so the all-reduce goes around a ring.
 constexpr size_t kCount = 60000;
 constexpr size_t kBytes = kCount * 4;
 
-// Holds the ranks of one process, which all-reduce until something ends them, and what each rank's on_error received.
+// Holds ranks of one process that all-reduce until something ends them, and records what each rank's on_error received.
 class Group {
  public:
   Group(int world, bool sockets, double progress_seconds, bool with_faults = true) : told_(world) {
@@ -35,7 +35,7 @@ class Group {
   }
   ~Group() {
     for (size_t rank = 0; rank < ranks.size(); ++rank) faults.Thaw(static_cast<int>(rank));
-    // The ranks have to end before the members that on_error uses.
+    // The communicators have to end before the members that on_error uses.
     ranks.clear();
   }
 
@@ -58,8 +58,8 @@ class Group {
       return true;
     });
   }
-  // Lets every rank but `except` issue `operations` all-reduces and wait. Returns the status of the last one of each
-  // rank.
+  // Lets every rank but `except` issue `operations` all-reduces and wait for them. Returns the status of each rank's
+  // last one.
   std::vector<absl::Status> AllReduce(int operations, int except = -1) {
     std::vector<absl::Status> result(ranks.size());
     std::vector<std::jthread> threads;
@@ -85,7 +85,7 @@ class Group {
   std::vector<Told> told_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Expects that all survivors ended with an error and accuse `victim` and nobody else.
+// Expects that all surviving ranks ended with an error and accuse `victim` and nobody else.
 void ExpectAccused(Group& group, int victim, Accusation::Kind kind) {
   for (size_t rank = 0; rank < group.ranks.size(); ++rank) {
     if (static_cast<int>(rank) == victim) continue;
@@ -96,8 +96,8 @@ void ExpectAccused(Group& group, int victim, Accusation::Kind kind) {
   }
 }
 
-// One all-reduce of kBytes over three ranks moves 4/3 of that in and 4/3 out at each rank. The second operation begins
-// after that.
+// An all-reduce over three ranks moves 4/3 of `kBytes` in and 4/3 of it out at each rank. What moves beyond that
+// belongs to the second all-reduce.
 uint64_t MovedBy(int world) { return 4 * kBytes * (world - 1) / world; }
 std::vector<uint64_t> Phases(int world) {
   const uint64_t all = MovedBy(world);
@@ -134,7 +134,7 @@ TEST_P(Faults, DeathWhileIdleIsToldAtOnce) {
     ASSERT_TRUE(group.AllTold(1, 5));
     ExpectAccused(group, 1, Accusation::Kind::kClosed);
     EXPECT_EQ(group.told(0).calls, 1);
-    // An operation that is issued later gets the same status.
+    // An operation that is issued after the communicator's end gets the status with which the communicator ended.
     float value = 0;
     const Work late = group.ranks[0]->AllReduce(&value, &value, 1, DataType::kFloat32, ReduceOp::kSum);
     EXPECT_EQ(late.Wait(), group.ranks[0]->status());
@@ -149,7 +149,7 @@ void FreezeAndThaw(int world, bool sockets, uint64_t phase) {
   std::jthread ops([&] { group.AllReduce(1000); });
   ASSERT_TRUE(group.AllTold(1, 30 * kDeadline));
   ExpectAccused(group, 1, Accusation::Kind::kTimeout);
-  // When the rank wakes, it finds itself excluded and accuses nobody.
+  // When the frozen rank wakes, it finds itself excluded and accuses nobody.
   group.faults.Thaw(1);
   ops.join();
   EXPECT_TRUE(group.ranks[1]->accusations().empty()) << group.ranks[1]->status();
@@ -175,7 +175,7 @@ TEST_P(Faults, ARankThatDoesNotComeIsAccusedRatherThanTheOneWaitedFor) {
 
 TEST_P(Faults, ASlowRankIsNotAccused) {
   Group group(3, sockets(), 0.3);
-  // The operation takes longer than the deadline, but it moves.
+  // The all-reduce takes longer than the deadline for progress, but bytes keep moving.
   group.faults.Slow(1, kBytes / 4, 0.05);
   const double start = common::SteadySeconds();
   for (const absl::Status& status : group.AllReduce(1)) EXPECT_TRUE(status.ok()) << status;
@@ -224,7 +224,7 @@ TEST_P(Faults, LeavingInGoodOrderIsNoError) {
   for (const absl::Status& status : group.AllReduce(3)) ASSERT_TRUE(status.ok()) << status;
   group.ranks[1]->Close();
   group.ranks[1]->Close();
-  // The two other ranks still have to exchange something.
+  // After rank 1 has left, the other two ranks can still exchange data.
   int64_t sent = 5, received = 0;
   const Work send = group.ranks[0]->Send(&sent, 8, 2);
   const Work receive = group.ranks[2]->Recv(&received, 8, 0);
@@ -233,7 +233,7 @@ TEST_P(Faults, LeavingInGoodOrderIsNoError) {
   EXPECT_EQ(received, 5);
   group.ranks[1].reset();
   EXPECT_TRUE(group.ranks[0]->status().ok()) << group.ranks[0]->status();
-  // An operation with the rank that left fails.
+  // Rank 1 has left, so an operation that needs data from it fails.
   const Work lost = group.ranks[0]->Recv(&received, 8, 1);
   EXPECT_TRUE(absl::IsUnavailable(lost.Wait())) << lost.Wait();
   ASSERT_EQ(group.ranks[0]->accusations().size(), 1u);
@@ -282,8 +282,8 @@ TEST_P(Faults, DestructionWithOperationsPendingEndsThem) {
   for (const Work& work : works) EXPECT_FALSE(work.Wait().ok());
 }
 
-// Issues random operations with a random fault at a random moment. All ranks must end, those that succeed must have the
-// right values, and the survivors must accuse nobody but the victim.
+// Issues random operations with a random fault at a random moment. All ranks must end, the operations that succeed must
+// have the right values, and the survivors must accuse nobody but the victim.
 TEST_P(Faults, Stress) {
   const char* given = std::getenv("REKINDLE_TEST_SEED");
   const uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();

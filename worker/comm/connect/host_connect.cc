@@ -14,17 +14,17 @@
 namespace rekindle::comm {
 namespace {
 
-// A new dial repeats a lost SYN sooner than the kernel would.
+// A dial gives up after `kDialSeconds`, because a new dial repeats a lost SYN sooner than the kernel would.
 constexpr double kDialSeconds = 1;
 constexpr double kHandshakeSeconds = 3;
 constexpr double kFirstPause = 0.005;
 constexpr double kLongestPause = 0.1;
-// After the deadline, the other ranks get this time to report who is missing.
+// After the deadline to connect, the other ranks get `kGraceSeconds` to report who is missing.
 constexpr double kGraceSeconds = 0.5;
-// `cancelled` is polled this often.
+// The attempt to connect asks `cancelled` every `kPollMilliseconds` whether it has to end.
 constexpr int kPollMilliseconds = 10;
 
-// Both sides send a Setup after the handshake. The struct is sent as it is in memory.
+// Both sides of a connection send the bytes of a Setup after the handshake, just as they lie in memory.
 struct Setup {
   uint32_t mapped = 0;
   uint32_t reserved = 0;
@@ -68,7 +68,7 @@ WaitLimit HostConnect::Soon(double seconds) const {
 
 absl::StatusOr<std::unique_ptr<RingCommunicator>> HostConnect::Run(std::vector<Accusation>* accused) {
   if (ranks_on_host_ > 1) {
-    // If the segment cannot be made, the pairs use TCP.
+    // If the shared-memory segment cannot be made, the ranks of this host connect through TCP.
     auto segment = SharedSegment::Create(options_.rank, world_size(), ranks_on_host_);
     if (segment.ok()) segment_ = *std::move(segment);
   }
@@ -106,7 +106,8 @@ void HostConnect::RunPair(int peer) {
     pause = std::min(2 * pause, kLongestPause);
   }
   const common::MutexLock lock(mutex_);
-  // "No answer" at the deadline says less than the failure before it.
+  // If an earlier try to connect the pair failed, its error is kept, because it explains more than the error of a
+  // missed deadline.
   if (!pair.status.ok() && !pairs_[peer].status.ok()) pair.status = pairs_[peer].status;
   pair.finished = true;
   pairs_[peer] = std::move(pair);
@@ -133,7 +134,7 @@ absl::Status HostConnect::Connect(int peer, Pair& pair, double* pause) {
   absl::StatusOr<UniqueFd> control = Dial(peer, hello);
   if (!control.ok()) return control.status();
   *pause = kFirstPause;
-  // The acceptor answers once it has come to this generation itself.
+  // The acceptor sends its Setup only once its own rank has begun to connect for the same generation.
   const WaitLimit limit{deadline_, &cancel_};
   Setup theirs;
   if (absl::Status got = ReadFull(control->get(), &theirs, sizeof(theirs), limit); !got.ok()) return got;
@@ -241,7 +242,7 @@ Verdict HostConnect::ReadControl(int peer, Pair& pair) {
     case ControlChannel::Received::kFrame:
       break;
   }
-  // The monitor reads the frames after this one.
+  // A call of ReadControl reads only one frame, because the frames that follow a peer's kJoined are for the monitor.
   if (frame.type == ControlFrame::kJoined) pair.joined = true;
   if (frame.type == ControlFrame::kAbort) {
     return ReadAbort(frame, peer, options_.rank, world_size());
@@ -256,7 +257,7 @@ Verdict HostConnect::Unreachable() {
     const Pair& pair = pairs_[peer];
     if (peer == options_.rank || pair.joined) continue;
     const bool connected = pair.control != nullptr;
-    // The peer is connected to this rank and waits for others too.
+    // A peer that is connected to this rank may wait for others, as this rank does, so it is not accused.
     if (connected && !told_joined_) continue;
     const std::string detail = connected ? "it did not connect to all its peers" : std::string(pair.status.message());
     verdict.accusations.push_back(

@@ -18,13 +18,14 @@ namespace rekindle::comm {
 namespace {
 
 constexpr size_t kPage = 4096;
-// Ring neighbours carry nearly all data. The other peers share a budget, so that many ranks on a host stay cheap.
+// The rings of a rank's neighbours carry nearly all data. The other peers' rings share a budget, so that many ranks on
+// a host stay cheap.
 constexpr size_t kNeighbourRing = 1 << 20;
 constexpr size_t kOtherRings = 8 << 20;
 constexpr size_t kSmallestRing = 64 << 10;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-// The head takes the first page. The positions of the rings come after it, then the data of the rings.
+// A segment's first page holds its head. After it come the positions of the rings, then the data of the rings.
 struct SegmentHead {
   std::array<uint8_t, 16> token;
   alignas(64) Doorbell bell;

@@ -1,9 +1,10 @@
 // Manages the memory through which the ranks of one host send to one rank: that rank's doorbell and a ring for each
 // peer.
 //
-// The owner makes it without a name (memfd) and offers it to a peer on their authenticated connection as (process,
-// descriptor, token). So nothing is left behind, however either side dies. The peer opens it through /proc. Before it
-// uses the memory, it checks the size, the seals (so that it can never shrink under a reader) and the token.
+// The owner makes a segment without a name (memfd) and offers it to a peer on their authenticated connection as
+// (process, descriptor, token). So nothing is left behind, however either side dies. The peer opens the segment through
+// /proc. Before it uses the memory, it checks the size, the seals (so that it can never shrink under a reader) and the
+// token.
 #ifndef REKINDLE_WORKER_COMM_CONNECT_SHARED_SEGMENT_H_
 #define REKINDLE_WORKER_COMM_CONNECT_SHARED_SEGMENT_H_
 
@@ -18,7 +19,7 @@
 
 namespace rekindle::comm {
 
-// The struct is sent as it is in memory.
+// The bytes of a SegmentOffer are sent to the peer just as they lie in memory.
 struct SegmentOffer {
   int32_t process = 0;
   int32_t descriptor = -1;  // -1 if no memory is offered.
@@ -27,7 +28,8 @@ struct SegmentOffer {
 };
 static_assert(sizeof(SegmentOffer) == 32);
 
-// A segment is passed on through its shared_ptr, and it is unmapped with the last one. Views stay valid until then.
+// A segment is shared by shared_ptr and unmapped with the last copy. The rings and the bell in it stay valid until
+// then.
 class SharedSegment {
  public:
   // Makes a segment whose memory is all backed already, so that it never causes a SIGBUS later. Returns

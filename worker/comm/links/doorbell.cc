@@ -11,7 +11,7 @@ namespace {
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
 
-// FUTEX_PRIVATE is not used, because several processes may map the word.
+// FUTEX_PRIVATE is not used, because several processes may map the word of the futex.
 void Futex(std::atomic<uint32_t>* word, int operation, uint32_t value) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation, value, nullptr, nullptr, 0);
 }

@@ -25,16 +25,16 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Returns the bytes taken, which are 0 if there is no room now, or kLinkClosed. `more` says that more data follows at
-  // once, so that a packet may wait for it.
+  // Sends as much as the link has room for. Returns the bytes taken, which are 0 if there is no room now, or
+  // kLinkClosed. `more` says that more data follows at once, so that the kernel may wait for it to fill a packet.
   virtual ssize_t TrySend(const void* data, size_t bytes, bool more) = 0;
-  // Returns the bytes stored, which are 0 if none have arrived, or kLinkClosed.
+  // Stores what has arrived. Returns the bytes stored, which are 0 if none have arrived, or kLinkClosed.
   virtual ssize_t TryRecv(void* data, size_t bytes) = 0;
 
   // Returns received bytes, at most `limit`, which stay valid until Consume(). The result is empty if none have
-  // arrived. `closed` is set if no more will ever come.
+  // arrived. `closed` is set if no more bytes will ever come.
   virtual std::span<const std::byte> Peek(size_t limit, bool* closed) = 0;
-  // Drops the first `bytes` of what Peek() showed.
+  // Drops the first `bytes` of those that Peek() showed.
   virtual void Consume(size_t bytes) = 0;
 
   virtual void FinishSend() = 0;
@@ -44,7 +44,7 @@ class Link {
   // return false, and the caller has to use poll() instead.
   virtual bool CanSend() const = 0;
   virtual bool CanRecv() const = 0;
-  // Returns the descriptor for poll(), or -1 if the doorbell signals readiness.
+  // Returns the descriptor for poll(), or -1 for a link through memory, whose doorbell signals readiness.
   virtual int descriptor() const = 0;
 };
 

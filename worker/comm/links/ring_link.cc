@@ -26,11 +26,12 @@ void RingLink::Tell() {
   if (peer_bell_->Ring() && wake_by_message_) wake_by_message_();
 }
 
-// The reader's position counts in whole cache lines. So the free room is whole lines too, and no element is split.
+// The reader's position counts in whole cache lines. So the free room of the ring is whole lines too, and no element is
+// split.
 uint64_t RingLink::Used() const { return head_ - RoundDown(send_.positions->tail.load(std::memory_order_seq_cst)); }
 
-// Returns how many bytes can be read. The result is negative, by less than a line, while the writer has not yet begun
-// the message after an unaligned one.
+// Returns how many bytes of the ring can be read. The result is negative, by less than a cache line, between the
+// reader's FinishRecv() and the start of the writer's next message, because messages start at whole lines.
 int64_t RingLink::There() const {
   return static_cast<int64_t>(receive_.positions->head.load(std::memory_order_seq_cst) - tail_);
 }

@@ -14,25 +14,26 @@
 
 namespace rekindle::comm {
 
-// Holds the positions of one ring, in bytes since the start. Zero bytes are a valid state. The writer owns `head` and
-// the reader owns `tail`, each on a cache line of its own.
+// Holds the positions of one ring, in bytes since the ring was made. Zero bytes are a valid state. The writer owns
+// `head` and the reader owns `tail`, each on a cache line of its own.
 struct RingPositions {
   alignas(64) std::atomic<uint64_t> head;
   alignas(64) std::atomic<uint64_t> tail;
 };
 
-// Shows one direction as one side sees it. `capacity` is a power of two, and `data` is aligned to 64 bytes.
+// Shows a ring as its writer or its reader sees it. `capacity` is a power of two, and `data` is aligned to 64 bytes.
 struct RingView {
   RingPositions* positions = nullptr;
   std::byte* data = nullptr;
   size_t capacity = 0;
 };
 
-// A peer that writes invalid positions is treated as closed. No access ever leaves the ring.
+// Trusts no position that the peer writes: a peer that writes an invalid one is treated as closed, and no access ever
+// leaves the ring.
 class RingLink : public Link {
  public:
-  // `peer_bell` is rung after every change. `wake_by_message` is called when the peer must be woken through a socket.
-  // `memory` keeps the mapping alive.
+  // `peer_bell` is rung after every change of a ring. `wake_by_message` is called when the peer must be woken through a
+  // socket. `memory` keeps the mapping alive.
   RingLink(RingView send, RingView receive, Doorbell* peer_bell, std::function<void()> wake_by_message,
            std::shared_ptr<void> memory);
 
@@ -56,7 +57,8 @@ class RingLink : public Link {
   Doorbell* peer_bell_;
   std::function<void()> wake_by_message_;
   std::shared_ptr<void> memory_;
-  // `head_` and `tail_` are own copies, so it does not matter what the peer writes into the shared ones.
+  // `head_` and `tail_` are this rank's own copies of the positions, so it does not matter what the peer writes into
+  // the shared ones.
   uint64_t head_ = 0;
   uint64_t tail_ = 0;
 };

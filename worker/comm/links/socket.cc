@@ -74,7 +74,7 @@ WakeFd::WakeFd() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
 void WakeFd::Set() {
   const uint64_t one = 1;
-  // If the counter is full, the flag is set already.
+  // If the counter of the eventfd is full, the flag is set already.
   [[maybe_unused]] const ssize_t rc = write(fd_.get(), &one, sizeof(one));
 }
 
@@ -174,8 +174,8 @@ void TuneStream(int fd) {
   const int on = 1;
   // TCP_NODELAY has no effect on a Unix socket.
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  // Inside a machine no packet is lost, so pacing by an estimate of the path (BBR) only halves the speed. Every process
-  // may choose Reno.
+  // Inside a machine no packet is lost, so pacing by an estimate of the path (BBR) only halves the speed. Reno does not
+  // pace, and a process needs no privilege to choose it.
   if (BothEndsHere(fd)) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 

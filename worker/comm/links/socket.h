@@ -1,4 +1,4 @@
-// Handles descriptors and TCP sockets: ownership, addresses, whole reads and writes with a limit in time.
+// Handles descriptors and TCP sockets: ownership, addresses, whole reads and writes with a time limit.
 #ifndef REKINDLE_WORKER_COMM_LINKS_SOCKET_H_
 #define REKINDLE_WORKER_COMM_LINKS_SOCKET_H_
 
@@ -27,25 +27,26 @@ class WakeFd {
   UniqueFd fd_;
 };
 
-// Says when the blocking calls below give up: at `deadline` (common::SteadySeconds) or once `cancel` is set.
+// Limits a blocking call: it gives up at `deadline` (common::SteadySeconds) or once `cancel` is set.
 struct WaitLimit {
   double deadline = 0;
   const WakeFd* cancel = nullptr;
 };
 
-// Waits until `events` of poll() hold for `fd`. Otherwise it returns DEADLINE_EXCEEDED or CANCELLED.
+// Waits until poll() reports `events` for `fd`. Otherwise it returns DEADLINE_EXCEEDED or CANCELLED.
 absl::Status WaitReady(int fd, short events, const WaitLimit& limit);
-// Waits at most `seconds` without a descriptor.
+// Waits for `seconds`, or until `limit` ends the wait.
 absl::Status Pause(double seconds, const WaitLimit& limit);
-// ReadFull and WriteFull move all `bytes`. They return UNAVAILABLE if the peer closed the connection.
+// ReadFull and WriteFull move all `bytes`, or fail. They return UNAVAILABLE if the peer closed the connection.
 absl::Status ReadFull(int fd, void* data, size_t bytes, const WaitLimit& limit);
 absl::Status WriteFull(int fd, const void* data, size_t bytes, const WaitLimit& limit);
 
-// Listens on "host:port" ("[v6]:port"). Port 0 takes any free port, and `port` is set to the one taken. Returns
-// UNAVAILABLE if the port is in use.
+// Opens a TCP listener on "host:port" ("[v6]:port"). Port 0 takes any free port, and `port` is set to the one taken.
+// Returns UNAVAILABLE if the port is in use.
 absl::StatusOr<UniqueFd> ListenTcp(const std::string& address, int* port);
 absl::StatusOr<UniqueFd> ConnectTcp(const std::string& address, const WaitLimit& limit);
-// Makes the socket non-blocking, without delay of small packets and without pacing inside a machine.
+// Makes a stream socket non-blocking, without a delay of small packets, and without pacing if both ends are on this
+// machine.
 void TuneStream(int fd);
 
 }  // namespace rekindle::comm

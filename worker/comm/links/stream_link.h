@@ -9,7 +9,7 @@
 
 namespace rekindle::comm {
 
-// The link owns the socket and makes it non-blocking. Peek() reads into a buffer that fits the second-level cache.
+// The link owns its socket and makes it non-blocking. Peek() reads into a buffer that fits the second-level cache.
 class StreamLink : public Link {
  public:
   explicit StreamLink(UniqueFd fd);
@@ -29,7 +29,7 @@ class StreamLink : public Link {
 
   UniqueFd fd_;
   std::unique_ptr<std::byte[]> buffer_;
-  // The bytes [begin_, end_) of `buffer_` were received and not consumed.
+  // The bytes [begin_, end_) of `buffer_` were received and are not consumed yet.
   size_t begin_ = 0;
   size_t end_ = 0;
 };

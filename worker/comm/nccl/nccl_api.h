@@ -1,7 +1,7 @@
-// Defines what the CUDA plugin offers of NCCL: a C table that is usable without a header of CUDA's or NCCL's.
+// Defines the calls of NCCL that the CUDA plugin offers: a C table that is usable without a header of CUDA or NCCL.
 //
-// No call blocks except `abort`. Each returns a RekindleNcclResult. With kRekindleNcclFailed it writes a NUL-terminated
-// reason of at most error_size - 1 bytes. A communicator is used by one thread at a time.
+// No call of the table blocks except `abort`. Each call returns a RekindleNcclResult. With kRekindleNcclFailed it
+// writes a NUL-terminated reason of at most error_size - 1 bytes. A communicator is used by one thread at a time.
 #ifndef REKINDLE_WORKER_COMM_NCCL_NCCL_API_H_
 #define REKINDLE_WORKER_COMM_NCCL_NCCL_API_H_
 
@@ -33,21 +33,23 @@ struct RekindleNcclOperation {
 };
 
 struct RekindleNcclApi {
-  // Makes the id by which the ranks of a communicator find each other. One rank makes it and sends it to all.
+  // Makes the id by which the ranks of a communicator find each other. One rank makes the id and sends it to all.
   int (*make_id)(unsigned char* id, char* error, std::size_t error_size);
-  // Begins to join as `rank` of `world` with a device, which becomes the calling thread's device. Sets *comm unless it
-  // fails.
+  // Begins to join an NCCL communicator as `rank` of `world` with a device, which becomes the calling thread's device.
+  // Sets *comm unless it fails.
   int (*join)(int device, int world, int rank, const unsigned char* id, RekindleNcclComm** comm, char* error,
               std::size_t error_size);
-  // Puts an operation on its stream.
+  // Puts an operation on its CUDA stream.
   int (*start)(RekindleNcclComm* comm, const RekindleNcclOperation* operation, char* error, std::size_t error_size);
-  // After join or start was pending, it returns whether that is done. Later it returns whether the communicator has
-  // failed meanwhile.
+  // While the last join or start is pending, `poll` returns whether it is done. After that, `poll` returns whether the
+  // communicator has failed meanwhile.
   int (*poll)(RekindleNcclComm* comm, char* error, std::size_t error_size);
-  // `mark` marks the end of what is on the stream now. `marked` returns whether the device has come so far.
+  // `mark` marks the end of the work that is on the stream now. `marked` returns whether the device has reached the
+  // mark.
   int (*mark)(RekindleNcclComm* comm, void* stream, char* error, std::size_t error_size);
   int (*marked)(RekindleNcclComm* comm, char* error, std::size_t error_size);
-  // Ends what is pending on the device and frees the communicator, whatever its state and whether peers live.
+  // Ends what is pending on the device and frees the communicator, whatever its state and whether or not its peers
+  // live.
   void (*abort)(RekindleNcclComm* comm);
 };
 

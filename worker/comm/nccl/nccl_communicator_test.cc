@@ -1,5 +1,5 @@
-// Tests the communicator of device memory over a fake NCCL: its results, and how each failure of NCCL, of a peer, or of
-// the wait for either ends it on every rank.
+// Tests the communicator for device memory over a fake NCCL: its results, and that every rank ends when NCCL fails, a
+// peer fails, or one of them does not answer in time.
 #include "worker/comm/nccl/nccl_communicator.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ struct Group {
   explicit Group(int world, Deadlines deadlines = {.connect_seconds = 20, .progress_seconds = 20})
       : deadlines(deadlines) {
     for (auto& rank : MakeInProcess(world, 3, deadlines, {.faults = &faults})) {
-      // MakeInProcess makes only communicators of this class.
+      // MakeInProcess makes only RingCommunicators.
       hosts.emplace_back(static_cast<RingCommunicator*>(rank.release()));
     }
     ranks.resize(hosts.size());
@@ -56,7 +56,7 @@ struct Group {
       if (rank != except) threads.emplace_back([&body, rank] { body(rank); });
     }
   }
-  // Returns each rank's status of an all-reduce of `count` ones on the device, and checks the sums.
+  // Lets each rank but `except` all-reduce `count` ones on the device, and checks the sums. Returns each rank's status.
   std::vector<absl::Status> AllReduce(size_t count, int except = -1) {
     std::vector<absl::Status> result(ranks.size());
     Each(
@@ -70,7 +70,7 @@ struct Group {
         except);
     return result;
   }
-  // Expects that nothing of NCCL is left behind, and that nothing was used after its end.
+  // Expects that every NCCL communicator was aborted, and that none was used after its end.
   void ExpectAllAborted() {
     ranks.clear();
     EXPECT_EQ(nccl.aborted(), nccl.made());
@@ -128,7 +128,8 @@ TEST(NcclCommunicator, LargeOperationsGoInPieces) {
   EXPECT_EQ(group.nccl.started(), 2 * 2);
 }
 
-// Wherever NCCL fails on one rank, all ranks end with the reason, nobody is accused, and every communicator is freed.
+// Whichever call of NCCL fails on one rank, all ranks end with the reason, nobody is accused, and every communicator is
+// freed.
 TEST(NcclCommunicator, FailureOfEachCallEndsAllRanks) {
   for (const Call call :
        {Call::kMakeId, Call::kJoin, Call::kPollJoin, Call::kStart, Call::kPollStart, Call::kMark, Call::kMarked}) {
@@ -146,7 +147,7 @@ TEST(NcclCommunicator, FailureOfEachCallEndsAllRanks) {
     EXPECT_EQ(ends[bad].code(), absl::StatusCode::kInternal) << ends[bad];
     EXPECT_THAT(std::string(ends[bad].message()), HasSubstr("injected"));
     for (int rank = 0; rank < 3; ++rank) {
-      // A rank that was done before the other failed learns of the failure with the next operation.
+      // A rank that completed its operation before another failed learns of the failure with the next operation.
       uint8_t byte = 0;
       if (ends[rank].ok()) ends[rank] = group.ranks[rank]->Broadcast(&byte, 1, bad).Wait();
       EXPECT_FALSE(ends[rank].ok()) << rank;
@@ -163,7 +164,7 @@ TEST(NcclCommunicator, HangWithoutAGuiltyPeerEndsAtTheDeadline) {
     for (int rank : {0, 1}) group.nccl.Befall(rank, call, Fault::kHang);
     group.Join();
     const std::vector<absl::Status> ends = call == Call::kPollJoin ? group.joined : group.AllReduce(100);
-    // One rank misses the deadline first and notifies the other.
+    // One of the two ranks misses the deadline first and notifies the other.
     for (const absl::Status& status : ends) EXPECT_THAT(std::string(status.message()), HasSubstr("deadline")) << status;
     EXPECT_TRUE(absl::IsDeadlineExceeded(ends[0]) || absl::IsDeadlineExceeded(ends[1]));
     for (int rank : {0, 1}) {
@@ -205,7 +206,7 @@ TEST(NcclCommunicator, FrozenRankIsAccused) {
   group.ExpectAllAborted();
 }
 
-// NCCL notices a dead peer too, and often first. The control channel still has the time to say which rank it was.
+// NCCL notices a dead peer too, and often first. The control channel still gets the time to report which rank died.
 TEST(NcclCommunicator, DeadRankIsNamedByTheControlChannel) {
   for (const bool nccl_notices : {false, true}) {
     Group group(3);
@@ -236,7 +237,7 @@ TEST(NcclCommunicator, DeathWhileJoining) {
     while (group.nccl.made() < 2) std::this_thread::yield();
     group.faults.Kill(2);
   });
-  // Rank 2 takes the id and never joins.
+  // Rank 2 takes the NCCL id and never joins.
   std::vector<unsigned char> id(256);
   std::jthread dying([&] { group.hosts[2]->Broadcast(id.data(), id.size(), 0, nullptr).Wait().IgnoreError(); });
   group.Join(2);
@@ -304,7 +305,7 @@ TEST(NcclCommunicator, ConnectsOverTheHostTransport) {
     EXPECT_EQ(told, 0);
     if (fails) continue;
     ASSERT_TRUE(ends[0].ok()) << ends[0];
-    // The connections of rank 1 close.
+    // Rank 1 is destroyed, which closes its connections.
     ranks[1].reset();
     uint8_t byte = 0;
     EXPECT_FALSE(ranks[0]->Broadcast(&byte, 1, 0, &nccl).Wait().ok());

@@ -1,5 +1,6 @@
-// Implements NCCL's calls behind nccl_api.h. The first of them opens the library, because one GPU needs none. A process
-// that has LibTorch's copy loaded, which is the same file, gets that one and never a second one.
+// Implements NCCL's calls behind nccl_api.h. The first call opens the NCCL library, because a job on one GPU needs
+// none. If LibTorch has already loaded the NCCL library into the process, the plugin uses that copy and never loads a
+// second one.
 #include "worker/comm/nccl/nccl_plugin.h"
 
 #include <cuda_runtime_api.h>
@@ -35,7 +36,7 @@ struct Library {
   decltype(&ncclAllGather) all_gather;
   decltype(&ncclSend) send;
   decltype(&ncclRecv) recv;
-  // `problem` says why the library cannot be used. It is empty if it can.
+  // `problem` says why the NCCL library cannot be used. It is empty if it can be used.
   char problem[256] = "";
 };
 
@@ -63,7 +64,7 @@ Library Open() {
   find(&library.send, "ncclSend");
   find(&library.recv, "ncclRecv");
   int version = 0;
-  // An older version does not know the configuration that this code was compiled with.
+  // An older NCCL does not know the configuration struct that this code was compiled with.
   if (library.problem[0] == 0 && (library.get_version(&version) != ncclSuccess || version < NCCL_VERSION_CODE)) {
     std::snprintf(library.problem, sizeof(library.problem),
                   "version %d is older than %d, which the plugin was built for", version, NCCL_VERSION_CODE);

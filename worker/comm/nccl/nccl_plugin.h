@@ -1,4 +1,4 @@
-// Declares the table of NCCL's calls inside the CUDA plugin.
+// Declares the table of NCCL's calls that is inside the CUDA plugin.
 #ifndef REKINDLE_WORKER_COMM_NCCL_NCCL_PLUGIN_H_
 #define REKINDLE_WORKER_COMM_NCCL_NCCL_PLUGIN_H_
 

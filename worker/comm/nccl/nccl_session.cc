@@ -22,7 +22,7 @@ NcclSession::Outcome NcclSession::Run(const RekindleNcclOperation& operation, co
   return AwaitMark(go_on);
 }
 
-// Waits for a call that may be pending. `result` is what the call returned.
+// Waits for an NCCL call that may be pending. `result` is what the call returned.
 NcclSession::Outcome NcclSession::Finish(int result, const char* what, const GoOn& go_on) {
   while (result == kRekindleNcclPending) {
     if (!go_on()) return GiveUp();
@@ -36,7 +36,8 @@ NcclSession::Outcome NcclSession::AwaitMark(const GoOn& go_on) {
     const int marked = api_.marked(comm_, reason_, sizeof(reason_));
     if (marked == kRekindleNcclDone) return Outcome::kDone;
     if (marked == kRekindleNcclFailed) return Fail("the device");
-    // `poll` shows a peer that is gone. The device alone would wait for ever.
+    // `poll` notices that a peer is gone. The device would then never reach the mark, so it is not enough to ask for
+    // the mark.
     if (api_.poll(comm_, reason_, sizeof(reason_)) == kRekindleNcclFailed) return Fail("an operation under way");
     if (!go_on()) return GiveUp();
   }

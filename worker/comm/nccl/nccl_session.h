@@ -1,5 +1,5 @@
-// Manages one rank's NCCL communicator: joining, operations, failure and abort are a sequence of calls that never
-// block. The class has no clock and no thread. Between two calls it asks the waiting caller whether to go on.
+// Manages one rank's NCCL communicator. Joining, operations, failure and abort are sequences of calls that never block.
+// The class has no clock and no thread. Between two calls it asks the waiting caller whether to continue.
 #ifndef REKINDLE_WORKER_COMM_NCCL_NCCL_SESSION_H_
 #define REKINDLE_WORKER_COMM_NCCL_NCCL_SESSION_H_
 
@@ -10,12 +10,12 @@
 
 namespace rekindle::comm {
 
-// The class is thread-compatible. The first failure, or a wait that was given up, aborts NCCL's communicator. Then
-// nothing of it is pending on the device any more, and every later call fails.
+// The class is thread-compatible. The first failure, or a wait that was given up, aborts NCCL's communicator. Then none
+// of its work is pending on the device any more, and every later call fails.
 class NcclSession {
  public:
   enum class Outcome { kDone, kGivenUp, kFailed };
-  // Lets a moment pass. A return value of false means to give up.
+  // Lets a moment pass between two checks of a pending call. Returns false if the session has to give up.
   using GoOn = std::function<bool()>;
 
   // `api` must outlive the session.
@@ -23,13 +23,13 @@ class NcclSession {
   ~NcclSession() { Abort(); }
   NcclSession(const NcclSession&) = delete;
 
-  // Joins the communicator. REQUIRES: it is called at most once.
+  // Joins the NCCL communicator of the given id. REQUIRES: Join() is called at most once.
   Outcome Join(int device, int world, int rank, const unsigned char* id, const GoOn& go_on);
-  // Runs the operation, and returns when the device has carried it out.
+  // Runs the operation on its stream, and returns when the device has carried it out.
   Outcome Run(const RekindleNcclOperation& operation, const GoOn& go_on);
   void Abort();
 
-  // Returns why the last call was kFailed: which call of NCCL failed, and its message.
+  // Returns why the last outcome was kFailed: which call of NCCL failed, and its message.
   const std::string& error() const { return error_; }
 
  private:

@@ -1,4 +1,4 @@
-// Tests the sequence of NCCL's calls of one rank, with failures and with waits that are given up at each of them.
+// Tests the sequence of NCCL's calls on one rank: each call fails once, and each wait is given up once.
 #include "worker/comm/nccl/nccl_session.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using Fault = FakeNccl::Fault;
 using Outcome = NcclSession::Outcome;
 using testing::HasSubstr;
 
-// Has a world of one rank, whose waits are given up after a hundred looks.
+// Has a session in a world of one rank, whose waits are given up after a hundred checks.
 class NcclSessionTest : public testing::Test {
  protected:
   Outcome Join() { return session_->Join(0, 1, 0, id_.data(), GoOn()); }
@@ -73,7 +73,7 @@ TEST_F(NcclSessionTest, FailureAtEachCallAbortsAtOnce) {
     EXPECT_EQ(outcome, Outcome::kFailed);
     EXPECT_THAT(session.error(), HasSubstr("injected"));
     EXPECT_EQ(fake.aborted(), 1) << static_cast<int>(call);
-    // Later calls fail without touching the communicator.
+    // After a failure, later calls fail without using the NCCL communicator.
     EXPECT_EQ(session.Run({.in = in_, .out = out_, .count = 2, .stream = &fake}, go_on), Outcome::kFailed);
     EXPECT_THAT(session.error(), HasSubstr("aborted"));
     EXPECT_EQ(fake.misused(), 0);

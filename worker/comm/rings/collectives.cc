@@ -12,21 +12,21 @@
 namespace rekindle::comm {
 namespace {
 
-// Up to these sizes, one hop to all peers is faster than a ring. The first limit is per peer, and the second is for all
-// peers together.
+// An exchange in one hop with all peers is faster than a ring for at most `kDirectBytes` per peer and at most
+// `kDirectTotal` for all peers together.
 constexpr size_t kDirectBytes = 16 << 10;
 constexpr size_t kDirectTotal = 128 << 10;
-// A ring all-reduce works on this many bytes for each rank at a time. The received data is sent on, and the partial
-// sums are replaced by the sums, while they are still in the cache.
+// A ring all-reduce works on `kSliceBytes` for each rank at a time. So received data is sent on, and partial sums are
+// replaced by the sums, while they are still in the cache.
 constexpr size_t kSliceBytes = 512 << 10;
-// Up to this size the root sends to all ranks itself.
+// Up to `kStarBytes`, the root of a broadcast sends to all ranks itself.
 constexpr size_t kStarBytes = 64 << 10;
 
 bool Direct(const Mesh& mesh, size_t bytes) {
   return bytes <= kDirectBytes && bytes * mesh.world_size() <= kDirectTotal;
 }
 
-// Sends each rank's `bytes` to every other rank. This rank's own bytes are already at slot `rank` of `all`.
+// Sends each rank's `bytes` bytes to every other rank. This rank's own bytes are already at slot `rank` of `all`.
 bool Exchange(Mesh& mesh, const OperationHeader& header, std::byte* all, size_t bytes) {
   std::vector<Transfer> transfers;
   for (int peer = 0; peer < mesh.world_size(); ++peer) {
@@ -40,19 +40,20 @@ bool Exchange(Mesh& mesh, const OperationHeader& header, std::byte* all, size_t 
 bool DirectAllReduce(Mesh& mesh, const OperationHeader& header, const void* in, void* out, size_t count, DataType type,
                      ReduceOp op) {
   const size_t bytes = count * SizeOf(type);
-  // 64-bit words are aligned for every type, even if `bytes` is not a multiple of 8.
+  // The buffer is made of 64-bit words so that it is aligned for every type. Its size is rounded up to a multiple of 8
+  // bytes.
   std::vector<uint64_t> memory((bytes * mesh.world_size() + 7) / 8);
   auto* all = reinterpret_cast<std::byte*>(memory.data());
   if (bytes > 0) std::memcpy(all + mesh.rank() * bytes, in, bytes);
   if (!Exchange(mesh, header, all, bytes)) return false;
-  // The order of the ranks is fixed, so that all ranks get the same bits.
+  // The values are reduced in the order of the ranks, so that all ranks get the same bits.
   for (int rank = 1; rank < mesh.world_size(); ++rank) Reduce(all, all, all + rank * bytes, count, type, op);
   if (bytes > 0) std::memcpy(out, all, bytes);
   return true;
 }
 
-// Adds a ring all-reduce of elements [begin, begin + count). Slice k of them is reduced along the ring and ends
-// complete at one owner. From there it goes around once more.
+// Adds a ring all-reduce of elements [begin, begin + count) to the pass. The elements are divided into one slice per
+// rank. Slice k is reduced along the ring and ends complete at one owner. From there it goes around once more.
 void AddBlock(RingPass& pass, const Mesh& mesh, size_t begin, size_t count, size_t element) {
   const int world = mesh.world_size();
   const int first_receive = static_cast<int>(pass.receives.size());
@@ -104,7 +105,7 @@ bool Broadcast(Mesh& mesh, const OperationHeader& header, void* buffer, size_t b
     }
     return RunTransfers(mesh, header, transfers);
   }
-  // The pass is a chain that starts at the root and ends at the rank before it.
+  // A broadcast of large data is a chain that starts at the root and ends at the rank before the root.
   const int prev = (mesh.rank() + world - 1) % world;
   const int next = (mesh.rank() + 1) % world;
   RingPass pass{.prev = mesh.rank() == root ? -1 : prev, .next = next == root ? -1 : next};
@@ -134,7 +135,7 @@ bool AllGather(Mesh& mesh, const OperationHeader& header, const void* in, void* 
 
 bool Send(Mesh& mesh, const OperationHeader& header, const void* buffer, size_t bytes, int peer) {
   Transfer transfer{.peer = peer, .send = true, .bytes = bytes};
-  // A sending transfer only reads its data.
+  // `data` is not const because a transfer that receives writes to it. A transfer that sends only reads it.
   transfer.data = const_cast<std::byte*>(static_cast<const std::byte*>(buffer));
   return RunTransfers(mesh, header, {&transfer, 1});
 }

@@ -1,5 +1,5 @@
-// Holds the links of one rank to all others. It waits for several of them at once, and keeps the marks by which the
-// monitor judges stalls. Collectives are written against this class.
+// Holds the links of one rank to all others. It waits for several links at once, and keeps the times and counts by
+// which the monitor judges stalls. Collectives are written against this class.
 //
 // Thread safety: link(), Wait(), Closed() and Moved() belong to the communicator's thread. Any thread may call the
 // other functions.
@@ -28,13 +28,13 @@ class Mesh {
     bool send = false;
   };
   struct Callbacks {
-    // `link_closed` is called when a link broke. The monitor then finds out why.
+    // `link_closed` is called when the link to a peer broke. The monitor then finds out why.
     std::function<void(int peer)> link_closed;
     // `fail` is called when an operation cannot go on.
     std::function<void(const std::string& what)> fail;
   };
 
-  // `links` is indexed by rank, and the own entry is empty. Peers in shared memory ring `bell`.
+  // `links` is indexed by rank, and this rank's own entry is empty. Peers that share memory with this rank ring `bell`.
   Mesh(int rank, std::vector<std::unique_ptr<Link>> links, std::shared_ptr<Doorbell> bell);
   void SetCallbacks(Callbacks callbacks) { callbacks_ = std::move(callbacks); }
 
@@ -42,28 +42,26 @@ class Mesh {
   int world_size() const { return static_cast<int>(links_.size()); }
   Link& link(int peer) { return *links_[peer]; }
 
-  // Returns true once one of `wants` may be tried again, and false when the communicator has ended.
+  // Returns true once a transfer of `wants` may be tried again, and false when the communicator has ended.
   bool Wait(std::span<const Want> wants);
-  // Reports that the link to `peer` is closed, and waits for the end of the communicator that follows. It always
-  // returns false.
+  // Reports to the monitor that the link to `peer` is closed, and waits for the end of the communicator that follows.
+  // Always returns false.
   bool Closed(int peer);
-  // Ends the communicator because the operation cannot go on (ranks disagree, or a device fails). It always returns
-  // false.
+  // Ends the communicator because the operation cannot go on (ranks disagree, or a device fails). Always returns false.
   bool Fail(const std::string& what);
-  // Notes that bytes have moved.
+  // Notes that bytes have moved, so that the operation does not count as stalled.
   void Moved();
-  // Lets at most `seconds` pass, for an operation that a device carries out. Returns false when the communicator has
-  // ended.
+  // Waits at most `seconds` for an operation that a device carries out. Returns false when the communicator has ended.
   bool Rest(double seconds);
 
   void End();
   bool ended() const { return ended_.load(std::memory_order_acquire); }
-  // Notes that `peer` has left in good order. All that it sent is there, and no more will come.
+  // Notes that `peer` has left in good order. All that it sent has arrived, and no more will come.
   void PeerLeft(int peer);
-  // Makes Wait() look again.
+  // Makes Wait() check the links again.
   void Wake();
 
-  // Returns the seconds spent in Wait() with something to send among `wants`.
+  // Returns the seconds that Wait() has spent with something to send among its `wants`.
   double send_blocked_seconds() const { return send_blocked_.load(std::memory_order_relaxed); }
   double last_moved() const { return last_moved_.load(std::memory_order_relaxed); }
   // Returns a mask with one bit per rank that Wait() waits for now or waited for last.

@@ -16,7 +16,7 @@ struct Sum<uint8_t> {
   [[gnu::always_inline]] static uint8_t Apply(uint8_t a, uint8_t b) { return static_cast<uint8_t>(a + b); }
 };
 template <>
-// Unsigned arithmetic is used because its wrapping is defined.
+// The sum of int64 uses unsigned arithmetic because its wrapping is defined.
 struct Sum<int64_t> {
   [[gnu::always_inline]] static int64_t Apply(int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -43,8 +43,8 @@ struct Max<Bfloat16> {
   }
 };
 
-// Reduces in one loop that is inlined into a function for each instruction set. `ivdep` holds because `out` is `a` or
-// `b` itself or does not overlap them.
+// Reduces two arrays in one loop, which is inlined into a function for each instruction set. `ivdep` holds because
+// `out` is `a` or `b` itself or does not overlap them.
 template <typename T, template <typename> class Op>
 [[gnu::always_inline]] inline void Loop(T* out, const T* a, const T* b, size_t count) {
 #pragma GCC ivdep
@@ -61,7 +61,7 @@ void LoopBaseline(T* out, const T* a, const T* b, size_t count) {
   Loop<T, Op>(out, a, b, count);
 }
 
-// The variant is chosen by hand rather than by target_clones, whose resolvers run before a sanitizer is set up.
+// The instruction set is chosen by hand rather than by target_clones, whose resolvers run before a sanitizer is set up.
 template <typename T, template <typename> class Op>
 void Dispatch(void* out, const void* a, const void* b, size_t count) {
   static const bool avx2 = __builtin_cpu_supports("avx2");

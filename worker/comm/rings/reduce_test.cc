@@ -58,9 +58,9 @@ TEST(Reduce, SixteenBitsAreSummedInFloatAndRoundedToEven) {
   std::vector<float> sum(sums.size());
   kernels::FromBfloat16(sums.data(), static_cast<int64_t>(sums.size()), sum.data());
   EXPECT_EQ(sum[0], 3);
-  // The exact sum 257 lies between 256 and 258.
+  // The exact sum 257 is halfway between the bfloat16 values 256 and 258, and is rounded to 256.
   EXPECT_EQ(sum[1], 256);
-  // The operand 257 was rounded to 256 before.
+  // The operand 257 was rounded to the bfloat16 value 256 before the sum.
   EXPECT_EQ(sum[2], 256);
   EXPECT_EQ(sum[3], 0);
   EXPECT_TRUE(std::isinf(sum[4]));

@@ -15,14 +15,15 @@
 
 namespace rekindle::comm {
 
-// Holds the state of each rank. Links pass its gate before they move bytes, and monitors pass it at every turn.
+// Holds the faults of each rank. Links ask for permission before they move bytes, and monitors ask at every turn of
+// their loop.
 struct InProcessFaults::Impl {
   struct Rank {
     std::vector<std::shared_ptr<ControlChannel>> controls;
     bool frozen = false;
     bool killed = false;
     uint64_t moved = 0;
-    // `action` is called at `action_at`, without the mutex.
+    // `action` is called, with the mutex released, once the rank has moved `action_at` bytes.
     std::function<void()> action;
     uint64_t action_at = 0;
     uint64_t slow_bytes = 0;  // 0 if the rank is not slow.
@@ -34,7 +35,7 @@ struct InProcessFaults::Impl {
   common::CondVar thawed;
   std::map<int, Rank> ranks ABSL_GUARDED_BY(mutex);
 
-  // Blocks while the rank is frozen. Returns how many of `bytes` may be moved before something happens.
+  // Blocks while the rank is frozen. Returns how many of `bytes` may be moved before the rank's next fault is due.
   size_t Pass(int rank, size_t bytes) {
     common::MutexLock lock(mutex);
     Rank& r = ranks[rank];
@@ -62,7 +63,7 @@ struct InProcessFaults::Impl {
     }
   }
 
-  // Writing ends first everywhere, because the victim must not be able to notify anybody.
+  // All sockets are shut for writing first, because the killed rank must not be able to notify anybody.
   static void Kill(Rank& r) {
     r.killed = true;
     for (const auto& control : r.controls) shutdown(control->descriptor(), SHUT_WR);
@@ -115,7 +116,7 @@ void InProcessFaults::Slow(int rank, uint64_t bytes, double seconds) {
 
 namespace {
 
-// Wraps a link so that it passes the gate of its rank.
+// Wraps a link so that its rank's faults apply to it.
 class FaultyLink : public Link {
  public:
   FaultyLink(std::unique_ptr<Link> link, int rank, std::shared_ptr<InProcessFaults::Impl> faults)
@@ -161,7 +162,7 @@ std::pair<UniqueFd, UniqueFd> SocketPair() {
   return {UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-// Holds the memory of both directions between two ranks.
+// Holds the memory of the rings in both directions between two ranks.
 struct PairMemory {
   explicit PairMemory(size_t bytes) : capacity(bytes) {
     for (auto& data : storage) data = std::make_unique_for_overwrite<std::byte[]>(bytes + 64);

@@ -1,7 +1,7 @@
 // Makes communicators for tests whose ranks are threads of one process, with faults on demand.
 //
-// The engine, the monitor and the control frames are those of the host transport. Only the way in which the ranks are
-// connected is simpler (memory, and socket pairs).
+// The collectives, the monitor and the control frames are those of the host transport. Only the way in which the ranks
+// are connected is simpler (memory, and socket pairs).
 #ifndef REKINDLE_WORKER_COMM_TESTING_IN_PROCESS_H_
 #define REKINDLE_WORKER_COMM_TESTING_IN_PROCESS_H_
 
@@ -14,14 +14,14 @@
 
 namespace rekindle::comm {
 
-// Causes faults at ranks. A test makes one, passes it to MakeInProcess(), and keeps it until the communicators are
-// gone. The class is thread-safe.
+// Causes faults at ranks. A test makes an InProcessFaults, passes it to MakeInProcess(), and keeps it until the
+// communicators are gone. The class is thread-safe.
 class InProcessFaults {
  public:
   InProcessFaults();
   ~InProcessFaults();
 
-  // Closes the rank's connections without a word, as when its process is killed.
+  // Closes the rank's connections without notice, as when its process is killed.
   void Kill(int rank);
   // Stops the threads of the rank's communicator until Thaw(), as when its process is stopped. A frozen rank must be
   // thawed before its communicator is destroyed.
@@ -32,7 +32,7 @@ class InProcessFaults {
   // received together.
   void KillAfter(int rank, uint64_t bytes);
   void FreezeAfter(int rank, uint64_t bytes);
-  // Calls `action` once the rank has moved `bytes` more, on the communicator's thread.
+  // Calls `action` on the communicator's thread once the rank has moved `bytes` more through its links.
   void CallAfter(int rank, uint64_t bytes, std::function<void()> action);
   // Lets every `bytes` that the rank moves take `seconds` longer.
   void Slow(int rank, uint64_t bytes, double seconds);

@@ -11,14 +11,14 @@
 #include "common/sync/mutex.h"
 #include "worker/comm/contract/communicator.h"
 
-// A communicator is never freed before the fake, so that a use after abort is counted instead of undefined.
+// A fake communicator is not freed before the fake NCCL, so that a use after abort is counted instead of undefined.
 struct RekindleNcclComm {
   int rank = 0;
   int world = 0;
-  // `operations` counts those started so far.
+  // `operations` counts the operations that the rank has started so far.
   int operations = 0;
   bool joined = false;
-  // Start was called, and not yet found to be done.
+  // `launching` says that an operation was started and not yet found to be done.
   bool launching = false;
   bool alive = true;
 };
@@ -44,9 +44,9 @@ struct FakeNccl::Impl {
   common::Mutex mutex;
   std::map<std::pair<int, Call>, Fault> faults ABSL_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<RekindleNcclComm>> comms ABSL_GUARDED_BY(mutex);
-  // `ranks` are those that have joined.
+  // `ranks` has the ranks that have joined.
   std::set<int> ranks ABSL_GUARDED_BY(mutex);
-  // `operations` is keyed by number and rank.
+  // `operations` has the started operations, keyed by number and rank.
   std::map<std::pair<int, int>, Operation> operations ABSL_GUARDED_BY(mutex);
   // `reduced` has the numbers of the operations that were carried out.
   std::set<int> reduced ABSL_GUARDED_BY(mutex);
@@ -60,7 +60,7 @@ namespace {
 using Call = FakeNccl::Call;
 using Fault = FakeNccl::Fault;
 
-// `fake` is the FakeNccl that lives now. The table's functions have no other way to it.
+// `fake` is the FakeNccl that exists now. The table's C functions have no other way to reach it.
 FakeNccl::Impl* fake = nullptr;
 
 int Say(int result, char* error, std::size_t error_size) {
@@ -126,7 +126,7 @@ void Abort(RekindleNcclComm* comm) {
   const common::MutexLock lock(fake->mutex);
   comm->alive ? ++fake->aborted : ++fake->misused;
   comm->alive = false;
-  // From now on no call touches the buffers of this rank.
+  // After an abort, no call touches the buffers of the rank any more.
   std::erase_if(fake->operations, [&](const auto& entry) { return entry.first.second == comm->rank; });
 }
 
@@ -146,7 +146,8 @@ bool FakeNccl::Impl::Done(const RekindleNcclComm& comm) {
   if (mine.kind == Operation::kSend || mine.kind == Operation::kRecv) {
     const auto theirs = operations.find({number, mine.peer});
     if (theirs == operations.end()) return false;
-    // The rank that looks first copies, and only once, because the other's buffer may be gone later.
+    // The first of the two ranks that finds both operations copies the data, once, because the other's buffer may be
+    // gone later.
     if (!reduced.insert(number).second) return true;
     const bool receives = mine.kind == Operation::kRecv;
     std::memcpy(receives ? mine.out : theirs->second.out, receives ? theirs->second.in : mine.in, mine.count);
@@ -159,7 +160,7 @@ bool FakeNccl::Impl::Done(const RekindleNcclComm& comm) {
   return true;
 }
 
-// Carries out what the tests use: sums of float32 and copies of bytes.
+// Carries out one operation of all ranks, as far as the tests need: sums of float32 and copies of bytes.
 void FakeNccl::Impl::Reduce(int number, int world) {
   std::vector<float> sum;
   for (int rank = 0; rank < world; ++rank) {

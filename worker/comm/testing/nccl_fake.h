@@ -10,7 +10,8 @@
 
 namespace rekindle::comm {
 
-// Only one FakeNccl may exist at a time. Its api() is valid while it lives. The class is thread-safe.
+// Only one FakeNccl may exist at a time. The table that api() returns is valid as long as its FakeNccl. The class is
+// thread-safe.
 class FakeNccl {
  public:
   enum class Call { kMakeId, kJoin, kPollJoin, kStart, kPollStart, kMark, kMarked, kPollMarked };
@@ -20,14 +21,15 @@ class FakeNccl {
   ~FakeNccl();
 
   const RekindleNcclApi& api() const;
-  // Makes the rank's next call of that kind, and all after it, fail or hang. kHang is for the calls that poll.
+  // Makes the rank's next call of the given kind, and all later ones, fail or hang. Only calls that can be pending
+  // hang.
   void Befall(int rank, Call call, Fault fault);
-  // `made` counts the communicators that joined or began to. `aborted` counts those that were aborted.
+  // made() counts the communicators that joined or began to join. aborted() counts those that were aborted.
   int made() const;
   int aborted() const;
   // Returns how often a communicator was used after its abort.
   int misused() const;
-  // Returns how many pieces were started.
+  // Returns how many pieces of operations were started.
   int started() const;
 
   struct Impl;

@@ -59,7 +59,7 @@ bool ControlChannel::Send(const ControlFrame& frame) {
     n = send(fd_.get(), &frame, sizeof(frame), MSG_DONTWAIT | MSG_NOSIGNAL);
   } while (n < 0 && errno == EINTR);
   if (n == static_cast<ssize_t>(sizeof(frame))) return true;
-  // Half a frame would garble the next ones.
+  // A frame that was sent only in part would garble the next ones, so the channel is shut down.
   if (n > 0) Shutdown();
   return false;
 }

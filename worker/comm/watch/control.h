@@ -17,16 +17,16 @@ namespace rekindle::comm {
 
 struct ControlFrame {
   enum Type : uint32_t {
-    // All pairs of the sender are connected.
+    // `kJoined` says that all pairs of the sender are connected.
     kJoined = 1,
-    // The receiver answers with kPong and the same token.
+    // The receiver of a `kPing` answers with `kPong` and the same token.
     kPing = 2,
     kPong = 3,
-    // The receiver sleeps in poll(), and shared memory has changed.
+    // `kDoorbell` wakes a receiver that sleeps in poll(), because its shared memory has changed.
     kDoorbell = 4,
-    // The sender has ended the communicator. `accused` says whom it holds responsible, if anyone.
+    // `kAbort` says that the sender has ended the communicator. `accused` says whom it holds responsible, if anyone.
     kAbort = 5,
-    // The sender leaves in good order.
+    // `kClose` says that the sender leaves in good order.
     kClose = 6,
   };
   uint32_t type = 0;
@@ -44,20 +44,20 @@ struct ControlFrame {
   char detail[88] = {};
 };
 static_assert(sizeof(ControlFrame) == 128);
-// The field `accused` has one bit per rank.
+// The field `accused` of a ControlFrame has 64 bits, one for each rank.
 static_assert(common::kMaxWorldSize <= 64);
 
-// SetDetail puts a cut copy of `text` into the frame. GetDetail returns it in printable form, whatever a peer put
-// there.
+// SetDetail puts a truncated copy of `text` into the frame. GetDetail returns the text in printable form, whatever a
+// peer put there.
 void SetDetail(ControlFrame& frame, const std::string& text);
 std::string GetDetail(const ControlFrame& frame);
 
-// Says why a communicator ends.
+// Says why a communicator ends, and which ranks are to blame.
 struct Verdict {
   absl::Status status;
-  // The list never accuses this rank itself.
+  // `accusations` never has this rank itself.
   std::vector<Accusation> accusations;
-  // `notice` is what a peer has sent, to be passed on as it is. It may accuse this rank itself.
+  // `notice` is a frame that a peer has sent, to be passed on as it is. It may accuse this rank itself.
   ControlFrame notice;
 };
 // Returns the kAbort frame that notifies the other ranks.
@@ -65,16 +65,17 @@ ControlFrame MakeAbort(const Verdict& verdict);
 // Returns the verdict of rank `self` after a kAbort frame that came from `from`.
 Verdict ReadAbort(const ControlFrame& frame, int from, int self, int world_size);
 
-// The channel owns the socket. Any thread may call Send(), and one thread may call Receive().
+// A ControlChannel owns its socket. Any thread may call Send(), and one thread may call Receive().
 class ControlChannel {
  public:
   explicit ControlChannel(UniqueFd fd);
 
-  // Tries once without waiting. Returns false if the frame does not fit, and then the frame is lost with the channel.
+  // Tries once to send a frame, without waiting. Returns false if the socket does not take the whole frame, and then
+  // the frame is lost. If the socket took a part of the frame, the channel is shut down.
   bool Send(const ControlFrame& frame);
   enum class Received { kFrame, kNothing, kClosed };
   Received Receive(ControlFrame* frame);
-  // Ends both directions. Frames that were sent before still arrive.
+  // Ends both directions of the channel. Frames that were sent before still arrive.
   void Shutdown();
   int descriptor() const { return fd_.get(); }
 
@@ -82,7 +83,7 @@ class ControlChannel {
   UniqueFd fd_;
   // `send_mutex_` is held while a frame is sent. It guards no field.
   common::Mutex send_mutex_;
-  // Only the thread that calls Receive() uses the fields below.
+  // Only the thread that calls Receive() uses `partial_` and `have_`.
   ControlFrame partial_;
   size_t have_ = 0;
 };

@@ -25,7 +25,7 @@ Mac Sign(const std::string& secret, const char* label, const Hello& hello, const
   unsigned length = mac.size();
   if (!HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
             reinterpret_cast<const unsigned char*>(message.data()), message.size(), mac.data(), &length)) {
-    // HMAC fails only if memory runs out. Going on with a MAC of zeros would let anybody in.
+    // HMAC fails only if memory runs out. To go on with a MAC of zeros would let anybody in.
     common::Check(false, "a message can be signed");
   }
   return mac;

@@ -1,4 +1,5 @@
-// Lets two ranks prove to each other that they hold the job's secret, for this generation and these ranks.
+// Lets two ranks prove to each other that they hold the job's secret. A proof holds for one generation and one pair of
+// ranks.
 //
 //   connector -> acceptor   Hello      version, role, generation, both ranks, membership, nonce
 //   acceptor  -> connector  Challenge  nonce, MAC over (acceptor's label, Hello, nonce)
@@ -8,7 +9,7 @@
 // The labels keep one side's MAC from being used as the other's. The data after the handshake is authenticated by the
 // connection alone. It is neither encrypted nor protected from someone who can write into the connection.
 //
-// Structs are sent as they are in memory, so this works on little-endian machines only.
+// Structs are sent as they are in memory, so the handshake works on little-endian machines only.
 #ifndef REKINDLE_WORKER_COMM_WATCH_HANDSHAKE_H_
 #define REKINDLE_WORKER_COMM_WATCH_HANDSHAKE_H_
 
@@ -27,7 +28,7 @@ using Mac = std::array<uint8_t, 32>;
 enum class ConnectionRole : uint32_t { kControl = 1, kData = 2 };
 
 struct Hello {
-  // The last two characters are the protocol's version.
+  // The last two characters of `magic` are the protocol's version.
   std::array<char, 8> magic = {'R', 'K', 'C', 'O', 'M', 'M', '0', '2'};
   ConnectionRole role = ConnectionRole::kControl;
   int32_t generation = 0;
@@ -49,15 +50,15 @@ struct Challenge {
 static_assert(sizeof(Challenge) == 64);
 
 Nonce RandomNonce();
-// Returns INVALID_ARGUMENT for anything that no honest connector of this version sends.
+// Returns INVALID_ARGUMENT for a Hello that no honest connector of this version sends.
 absl::Status CheckHello(const Hello& hello);
 Challenge MakeChallenge(const std::string& secret, const Hello& hello);
 Mac MakeProof(const std::string& secret, const Hello& hello, const Nonce& acceptor_nonce);
-// Compares in constant time.
+// Compares two MACs in constant time.
 bool Equal(const Mac& a, const Mac& b);
 
-// Runs the connector's side on a fresh connection. Returns PERMISSION_DENIED if the other side does not hold the
-// secret.
+// Runs the connector's side of the handshake on a new connection. Returns PERMISSION_DENIED if the other side does not
+// hold the job's secret.
 absl::Status ConnectorHandshake(int fd, const std::string& secret, const Hello& hello, const WaitLimit& limit);
 
 }  // namespace rekindle::comm

@@ -12,7 +12,7 @@
 namespace rekindle::comm {
 namespace {
 
-// A broken data link waits this long for its control channel to give the reason.
+// After a data link broke, the monitor waits `kSuspicionSeconds` for the peer's control channel to give the reason.
 constexpr double kSuspicionSeconds = 0.2;
 
 }  // namespace
@@ -133,7 +133,7 @@ void Monitor::Handle(int rank, const ControlFrame& frame) {
       mesh_.PeerLeft(rank);
       return;
     default:
-      // A slow peer may still send kJoined.
+      // A peer that was slow to connect may still send kJoined, which needs no answer.
       return;
   }
 }

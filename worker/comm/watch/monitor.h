@@ -17,7 +17,7 @@
 
 namespace rekindle::comm {
 
-// Holds what the communicator's thread reports to the monitor.
+// Holds what the communicator's thread reports to the monitor about its operations.
 struct OperationLedger {
   // `issued` counts the collectives that the caller has issued.
   std::atomic<uint64_t> issued = 0;
@@ -25,19 +25,20 @@ struct OperationLedger {
   std::atomic<uint64_t> completed = 0;
   // `pending` is true while an operation runs.
   std::atomic<bool> pending = false;
-  // `collective` is the sequence number of that operation. It is 0 for point to point.
+  // `collective` is the sequence number of the running operation. It is 0 if that is point to point.
   std::atomic<uint64_t> collective = 0;
 };
 
 class Monitor {
  public:
   struct Options {
-    // `controls` is indexed by rank, and the own entry is empty.
+    // `controls` is indexed by rank, and this rank's own entry is empty.
     std::vector<std::shared_ptr<ControlChannel>> controls;
     Deadlines deadlines;
-    // `fail` gets the first failure seen. The monitor's thread calls it at most once, and then ends.
+    // `fail` gets the first failure that the monitor sees. The monitor's thread calls it at most once, and then ends.
     std::function<void(Verdict)> fail;
-    // Tests set `turn_hook`. It is called at every turn of the loop, and may block so that the rank seems dead.
+    // `turn_hook` is set by tests. It is called at every turn of the monitor's loop, and may block so that the rank
+    // seems dead.
     std::function<void()> turn_hook;
   };
 
@@ -47,23 +48,23 @@ class Monitor {
   Monitor(const Monitor&) = delete;
 
   void Start();
-  // Stops the monitor and waits for the thread.
+  // Stops the monitor and waits for its thread.
   void Join();
 
-  // The functions from here on are thread-safe.
+  // Stop() and the functions after it are thread-safe.
   void Stop();
-  // Reports that a data link broke. The monitor waits for the peer's control channel to tell the reason.
+  // Reports that the data link to a peer broke. The monitor waits for the peer's control channel to give the reason.
   void LinkClosed(int peer);
   void SetDeadlines(const Deadlines& deadlines);
 
  private:
   struct Peer {
     std::shared_ptr<ControlChannel> control;
-    // The peer is still watched.
+    // `open` says that the peer's control channel is still read.
     bool open = false;
-    // The peer has left in good order.
+    // `left` says that the peer has left in good order.
     bool left = false;
-    // The peer's data link has been known to be closed since then. 0 means that it is not closed.
+    // `suspected` is when the peer's data link was found to be closed. 0 means that it is not closed.
     double suspected = 0;
     PeerView view;
   };

@@ -7,11 +7,11 @@
 namespace rekindle::comm {
 namespace {
 
-// Pings begin after this fraction of the deadline.
+// Pings begin when an operation has stood still for the fraction `kFirstPing` of its deadline.
 constexpr double kFirstPing = 0.5;
-// Pings repeat after this fraction of the deadline.
+// Pings of a stalled operation repeat after the fraction `kPingEvery` of its deadline.
 constexpr double kPingEvery = 0.125;
-// A peer that has not answered for this fraction of the deadline counts as silent.
+// A peer that has not answered a ping for the fraction `kSilence` of the deadline counts as silent.
 constexpr double kSilence = 0.4;
 constexpr double kSmallestTick = 0.005;
 constexpr double kLargestTick = 0.25;

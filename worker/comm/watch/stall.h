@@ -1,5 +1,5 @@
-// Decides when a pending operation has stood still for too long. It first says when to ping the peers, then when to
-// judge.
+// Decides when a pending operation has stood still for too long. The detector first says when to ping the peers, then
+// when to judge who is to blame.
 //
 // The code is pure, without clock and threads. Times are seconds of any one clock.
 #ifndef REKINDLE_WORKER_COMM_WATCH_STALL_H_
@@ -13,49 +13,50 @@
 
 namespace rekindle::comm {
 
-// Peers are pinged from half of the deadline on and judged at its end. An observer that was itself stopped (frozen,
-// starved) starts the pings again, because answers may wait unread.
+// Peers are pinged from half of the deadline on and judged at its end. A rank that was itself stopped (frozen, starved)
+// starts the pings again, because answers may wait unread.
 class StallDetector {
  public:
   enum class Action { kNone, kPing, kJudge };
-  // Returns what to do now. REQUIRES: it is called at least as often as SecondsToNextLook() says.
+  // Returns what to do now about the pending operation. REQUIRES: Observe() is called at least as often as
+  // SecondsToNextLook() says.
   Action Observe(double now, bool pending, double last_moved, double deadline);
-  // Returns how long the observer may sleep.
+  // Returns how long the caller may sleep before the next Observe().
   double SecondsToNextLook(double now, bool pending, double last_moved, double deadline) const;
 
  private:
   double last_look_ = 0;
-  // `first_ping_` belongs to the present stall. 0 means that no ping was sent.
+  // `first_ping_` is when the peers were first pinged in the present stall. 0 means that no ping was sent.
   double first_ping_ = 0;
   double last_ping_ = 0;
 };
 
-// Holds what a rank knows about a peer when it judges.
+// Holds what a rank knows about a peer when it judges who is to blame for a stall.
 struct PeerView {
-  // The peer is connected and has not left.
+  // `present` says that the peer is connected and has not left.
   bool present = false;
   // `last_answer` is when the peer last answered a ping.
   double last_answer = 0;
-  // `issued` counts the collectives that the peer had issued by then.
+  // `issued` counts the collectives that the peer had issued at its last answer.
   uint64_t issued = 0;
 };
 
 struct StallView {
   double now = 0;
   double deadline = 0;
-  // `stalled` is the time without progress, in seconds.
+  // `stalled` is for how long no byte has moved, in seconds.
   double stalled = 0;
   // `collective` is the sequence number of the pending collective. It is 0 for point to point.
   uint64_t collective = 0;
-  // `waiting_for` has one bit for each rank that the operation waits for here.
+  // `waiting_for` has one bit for each rank that the pending operation of this rank waits for.
   uint64_t waiting_for = 0;
-  // `peers` is indexed by rank. The own entry is not present.
+  // `peers` is indexed by rank. In this rank's own entry `present` is false.
   std::vector<PeerView> peers;
 };
 
-// Returns whom to blame. First are those that do not answer (frozen, or cut off), then those that have not come to this
-// operation, then those that this rank waits for. A rank that merely waits for another is never blamed while a better
-// one is known.
+// Returns whom to blame for a stall. First are the peers that do not answer (frozen, or cut off), then those that have
+// not issued the pending operation, then those that this rank waits for. A rank that merely waits for another is never
+// blamed while a better candidate is known.
 std::vector<Accusation> JudgeStall(const StallView& view);
 
 }  // namespace rekindle::comm

@@ -1,5 +1,5 @@
-// Declares what a kind of data is, without the code that reads it (worker/data/kinds). The coordinator fills in and
-// checks spec.data with this, and trainers find their files by it.
+// Declares what a kind of data is, without the code that reads it (worker/data/kinds). The coordinator uses these
+// declarations to fill in and check a job's spec.data, and trainers use them to find the job's files.
 #ifndef REKINDLE_WORKER_DATA_DECLARED_DATA_KIND_H_
 #define REKINDLE_WORKER_DATA_DECLARED_DATA_KIND_H_
 
@@ -14,46 +14,45 @@
 
 namespace rekindle::data {
 
-// Takes one thing that is wrong: the field, what is wrong and how to mend it, and the other fields that the text speaks
-// of.
+// Takes one error in a job's data: the field, what is wrong and how to mend it, and the other fields that the text
+// mentions.
 using Refuse =
     std::function<void(const std::string& field, const std::string& why, const std::vector<std::string>& reads)>;
 
 struct DataKind {
-  // `name` is that of the kind's field in spec.data. The field is a list of files, or a message that has one in its
-  // field `files`.
+  // `name` is the name of the kind's field in spec.data. The field is a list of files, or a message with a list of
+  // files in its field `files`.
   const char* name;
-  // `files` completes "list the files or globs".
+  // `files` is a text such as "to train on", which completes the advice "list the files or globs ..." in an error.
   const char* files;
   train::SampleForm form;
-  // Each file has whole records of this many bytes. A token is a record, and so is a sample of another form. With 0 the
-  // size is not known before the file is decoded.
+  // `record_bytes` says that each file has whole records of that size. A record is one token, or one sample if the
+  // samples are not windows of tokens. With 0 the size is not known before the file is decoded.
   int record_bytes = 0;
-  // Each of the functions below may be null.
-  // Fills in the defaults of the kind's own fields.
+  // `fill`, `check`, `values` and `copy_size` may each be null. `fill` sets the defaults of the kind's own fields.
   void (*fill)(v1::JobSpec::Data& data) = nullptr;
-  // Checks the kind's own fields, except its files.
+  // `check` checks the kind's own fields, except its list of files.
   void (*check)(const v1::JobSpec::Data& data, const Refuse& refuse) = nullptr;
-  // Returns the number of values of a sample that is no window.
+  // `values` returns the number of values of a sample that is not a window of tokens.
   int (*values)(const v1::JobSpec::Data& data) = nullptr;
-  // Copies the fields on which the time and the memory of a micro-batch depend. It is called for data of other kinds,
-  // too.
+  // `copy_size` copies the fields on which the time and the memory of a micro-batch depend. It is called also for data
+  // of other kinds.
   void (*copy_size)(const v1::JobSpec::Data& from, v1::JobSpec::Data* to) = nullptr;
 };
 
-// Returns all kinds, in the order in which they are checked.
+// Returns all kinds of data, in the order in which they are checked.
 std::span<const DataKind* const> DataKinds();
-// Returns the first kind whose samples have that form. REQUIRES: there is one.
+// Returns the first kind of data whose samples have the form `form`. REQUIRES: there is one.
 const DataKind& KindOf(train::SampleForm form);
-// Returns the kind that the spec has, or the first of all if it has none.
+// Returns the kind of data that the job names, or the first of all kinds if it names none.
 const DataKind& KindOf(const v1::JobSpec::Data& data);
 
 bool IsGiven(const v1::JobSpec::Data& data, const DataKind& kind);
-// Returns the path of the kind's list of files, such as "spec.data.text".
+// Returns the path of the field with the kind's list of files, such as "spec.data.text".
 std::string FilesField(const DataKind& kind);
-// Returns the entries of that list, which may be none.
+// Returns the entries of the kind's list of files, which may be none.
 std::vector<std::string> FilesOf(const v1::JobSpec::Data& data, const DataKind& kind);
-// Calls `change` with each entry of the lists of all kinds.
+// Calls `change` with each entry of the lists of files of all kinds.
 void ForEachFile(v1::JobSpec::Data* data, const std::function<void(std::string&)>& change);
 
 }  // namespace rekindle::data

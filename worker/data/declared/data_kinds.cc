@@ -14,13 +14,13 @@ using Data = v1::JobSpec::Data;
 
 const FieldDescriptor& FieldOf(const DataKind& kind) { return *Data::descriptor()->FindFieldByName(kind.name); }
 
-// Returns the list of files in the kind's field or section.
+// Returns the field with the kind's list of files: the kind's own field, or `files` in its message.
 const FieldDescriptor* ListOf(const DataKind& kind) {
   const FieldDescriptor& field = FieldOf(kind);
   return field.is_repeated() ? &field : field.message_type()->FindFieldByName("files");
 }
 
-// Returns the message that has the list of files, or null if the kind's section is not there.
+// Returns the message that has the kind's list of files, or null if the job does not have it.
 const Message* HolderOf(const Data& data, const DataKind& kind) {
   const FieldDescriptor& field = FieldOf(kind);
   if (field.is_repeated()) return &data;

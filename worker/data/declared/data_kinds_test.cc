@@ -24,7 +24,7 @@ Data SomeTable() {
   return data;
 }
 
-// Returns the fields that the kind's own check refuses.
+// Returns the fields that the check of the data's own kind refuses.
 std::vector<std::string> Refused(const Data& data) {
   std::vector<std::string> fields;
   KindOf(data).check(data, [&](const std::string& field, const std::string&, const std::vector<std::string>&) {
@@ -39,7 +39,7 @@ TEST(DataKindsTest, EachIsAFieldOfTheJobFileAndDeliversAFormOfItsOwn) {
     EXPECT_NE(Data::descriptor()->FindFieldByName(kind->name), nullptr) << kind->name;
     EXPECT_TRUE(forms.insert(kind->form).second) << kind->name;
     EXPECT_EQ(&KindOf(kind->form), kind);
-    // The size of a sample is known without its files.
+    // The number of values of a sample must be known without its files.
     EXPECT_TRUE(train::IsWindow(kind->form) || kind->values != nullptr) << kind->name;
   }
 }

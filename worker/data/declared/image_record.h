@@ -7,7 +7,7 @@ namespace rekindle::data {
 
 inline constexpr int kImageSide = 32;  // Pixels.
 inline constexpr int kImagePlanes = 3;
-// `kImagePixels` counts the values of an image.
+// `kImagePixels` counts the values of an image over all three colours.
 inline constexpr int kImagePixels = kImagePlanes * kImageSide * kImageSide;
 inline constexpr int kImageRecordBytes = 1 + kImagePixels;
 

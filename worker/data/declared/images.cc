@@ -1,4 +1,4 @@
-// Declares small colour images with labels (image_record.h).
+// Declares the kind of data for small colour images with labels (image_record.h).
 #include "worker/data/declared/data_kinds.h"
 #include "worker/data/declared/image_record.h"
 

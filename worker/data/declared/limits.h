@@ -1,12 +1,12 @@
-// Holds the limits of a job's data that hold for every kind, or for the models that read it.
+// Holds limits of a job's data that hold for every kind of data, or for the models that read it.
 #ifndef REKINDLE_WORKER_DATA_DECLARED_LIMITS_H_
 #define REKINDLE_WORKER_DATA_DECLARED_LIMITS_H_
 
 namespace rekindle::data {
 
-// At least a tenth of the samples is for training.
+// At least a tenth of a job's samples is for training.
 inline constexpr double kMostValidationFraction = 0.9;
-// A row has at most this many features.
+// A row of a table has at most `kMostFeatures` features.
 inline constexpr int kMostFeatures = 4096;
 
 }  // namespace rekindle::data

@@ -1,4 +1,4 @@
-// Declares tables: rows of Parquet files, whose columns are named. One column is the target.
+// Declares the kind of data for tables: rows of Parquet files, whose columns are named. One column is the target.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Declares text, which is read as bytes.
+// Declares the kind of data for text, which is read as bytes.
 #include "worker/data/declared/data_kinds.h"
 
 namespace rekindle::data {

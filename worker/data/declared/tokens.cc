@@ -1,4 +1,4 @@
-// Declares files of token ids of 16 bits, the low byte first.
+// Declares the kind of data for files of token ids of 16 bits, the low byte first.
 #include "worker/data/declared/data_kinds.h"
 
 namespace rekindle::data {

@@ -30,20 +30,20 @@ bool IsIn(const std::string& folder, const std::string& path) {
   return folder == "/" || path == folder || absl::StartsWith(path, folder + "/");
 }
 
-// Returns the path without links, or the path itself if nothing is there.
+// Returns the path with all symbolic links resolved, or the path itself if nothing is there.
 std::string RealPath(const std::string& path) {
   char resolved[PATH_MAX];
   return realpath(path.c_str(), resolved) == nullptr ? path : resolved;
 }
 
-// Returns the path of the descriptor's file, or an empty text if it has no path here.
+// Returns the path of the descriptor's file, or an empty text if the file has no path in this mount namespace.
 std::string PathOf(int fd) {
   std::error_code error;
   const std::string path = std::filesystem::read_symlink(absl::StrCat("/proc/self/fd/", fd), error).string();
   return !error && absl::StartsWith(path, "/") ? path : "";
 }
 
-// Returns whether there is a link on the way, as far as the path exists. Returns true also if this is not known.
+// Returns whether a symbolic link lies on the path, as far as the path exists. Returns true also if this is not known.
 bool HasLink(const std::string& path) {
   open_how how = {};
   how.flags = O_PATH | O_CLOEXEC;

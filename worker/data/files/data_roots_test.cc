@@ -24,7 +24,7 @@ class DataRootsTest : public ::testing::Test {
     Write("data/a.txt", "a");
     Write("data/deep/b.txt", "b");
     Write("secret/key", "the key");
-    // The name of this folder begins like that of the root.
+    // The name of the folder "database" begins like that of the root "data", but it is not in the root.
     Write("database/c.txt", "c");
   }
 
@@ -41,7 +41,7 @@ class DataRootsTest : public ::testing::Test {
     char text[64];
     return std::string(text, static_cast<size_t>(read(file->get(), text, sizeof text)));
   }
-  // Returns the names that a glob finds, below the folder of the test, or the error.
+  // Returns the files that a glob finds, as paths relative to the test's folder, or the error.
   std::vector<std::string> Glob(const DataRoots& roots, const std::string& pattern) {
     const auto files = FindInputFiles({pattern}, roots);
     if (!files.ok()) return {std::string(files.status().message())};
@@ -81,7 +81,8 @@ TEST_F(DataRootsTest, LinksCountByWhereTheyLead) {
   Link("out", "data/chain");
   EXPECT_EQ(Read(Roots(), At("data/deep/inside")), "a");
   EXPECT_EQ(Read(Roots(), At("data/whole")), "b");
-  // The answer is the same whether the target exists or not, so it reveals nothing about files outside the roots.
+  // For a link that leads out of the roots, the answer is the same whether its target exists or not, so it reveals
+  // nothing about files outside the roots.
   for (const char* out : {"data/out", "data/chain", "data/folder/key", "data/folder/none", "data/nowhere"}) {
     const absl::Status status = Roots().Open(At(out)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << out;

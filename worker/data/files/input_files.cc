@@ -33,7 +33,7 @@ InputFile FileOf(const std::string& path, const struct stat& info) {
   return {path, info.st_size, Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)};
 }
 
-// Lists the names in one folder, which it closes at its end.
+// Lists the names in one folder, and closes the folder in the destructor.
 class Listing {
  public:
   explicit Listing(DIR* entries) : entries_(entries) {}
@@ -43,7 +43,7 @@ class Listing {
   }
   bool valid() const { return entries_ != nullptr; }
   int fd() const { return dirfd(entries_); }
-  // Returns null at the end and on an error. After an error errno is set.
+  // Returns the next entry of the folder, or null at the end and on an error. After an error errno is set.
   const dirent* Next() {
     errno = 0;
     return readdir(entries_);
@@ -53,7 +53,7 @@ class Listing {
   DIR* const entries_;
 };
 
-// Counts the effort of all entries of a job together, and ends the search at its limits.
+// Counts the effort of the search for all of a job's entries together, and ends the search at its limits.
 class Effort {
  public:
   explicit Effort(const SearchLimits& limits) : limits_(limits), give_up_(common::SteadySeconds() + limits.seconds) {}
@@ -88,7 +88,7 @@ class GlobWalk {
   GlobWalk(const std::string& pattern, const DataRoots& roots, Effort* effort)
       : roots_(roots), withheld_(roots.Withheld()), effort_(effort) {
     for (std::string& part : std::vector<std::string>(absl::StrSplit(pattern, '/', absl::SkipEmpty()))) {
-      // Several `**` in a row mean the same as one.
+      // Several `**` in a row mean the same as one `**`.
       if (part != "**" || parts_.empty() || parts_.back() != "**") parts_.push_back(std::move(part));
     }
   }
@@ -104,11 +104,11 @@ class GlobWalk {
     }
     return status;
   }
-  // Returns whether something matched but was passed over, because no job may read it.
+  // Returns whether the glob matched a file that was left out because no job may read it.
   bool passed_over() const { return passed_over_; }
 
  private:
-  // A place is a folder and the index of the first part that is matched below it.
+  // A place is a folder and the index of the first part of the glob that is matched below it.
   using Place = std::pair<std::string, size_t>;
 
   static std::string Join(const std::string& folder, const std::string& name) {
@@ -116,7 +116,7 @@ class GlobWalk {
     return absl::StrCat(folder, "/", name);
   }
 
-  // Plans a visit. Several `**` lead to the same place in very many ways, but it is visited only once.
+  // Plans a visit of a place. Several `**` lead to the same place in very many ways, but it is visited only once.
   absl::Status Plan(std::string folder, size_t part) {
     const auto [place, is_new] = planned_.emplace(std::move(folder), part);
     if (!is_new) return absl::OkStatus();
@@ -124,7 +124,7 @@ class GlobWalk {
     return effort_->LookIntoFolder();
   }
 
-  // Matches parts_[part..] below `folder`.
+  // Matches parts_[part..] of the glob below `folder`.
   absl::Status Visit(const std::string& folder, size_t part) {
     const std::string& pattern = parts_[part];
     bool last = part + 1 == parts_.size();
@@ -132,7 +132,7 @@ class GlobWalk {
       return last ? TakeLink(Join(folder, pattern)) : Plan(Join(folder, pattern), part + 1);
     }
     bool deep = pattern == "**";
-    // `**` also matches no folder at all.
+    // In a glob, `**` also matches no folder at all.
     if (deep && !last) {
       if (absl::Status status = Plan(folder, part + 1); !status.ok()) return status;
     }
@@ -165,18 +165,19 @@ class GlobWalk {
       return last ? absl::OkStatus() : Plan(path, part + 1);
     }
     if (!last) return absl::OkStatus();
-    // A file that is not a link lies in a folder that was found in the roots.
+    // A file that is not a symbolic link lies in a folder that was found in the roots, so it is in the roots too.
     return link ? TakeLink(path) : Take(path, info, absl::StrCat("/proc/self/fd/", fd, "/", name));
   }
 
-  // Takes a file of which only the name is known, such as the target of a link.
+  // Adds to the result a file of which only the name is known, such as the target of a symbolic link.
   absl::Status TakeLink(const std::string& path) {
     const auto found = roots_.Find(path);
     if (!found.ok() || found->own) return PassOver(found.status());
     return Take(path, found->info, found->Name());
   }
 
-  // `opened` is a name that opens the very file of `info`, wherever `path` leads by now.
+  // Adds a file to the result. `opened` is a name that opens the very file that `info` describes, wherever `path` leads
+  // by now.
   absl::Status Take(const std::string& path, const struct stat& info, const std::string& opened) {
     if (!S_ISREG(info.st_mode)) return absl::OkStatus();
     const DataRoots::FileId id(info.st_dev, info.st_ino);
@@ -193,7 +194,7 @@ class GlobWalk {
     return absl::OkStatus();
   }
 
-  // Passes over a name. `status` is OK if it was found but is Rekindle's own.
+  // Leaves out a name that the glob matched. `status` is OK if the file was found but is Rekindle's own.
   absl::Status PassOver(const absl::Status& status) {
     passed_over_ = passed_over_ || status.ok();
     return absl::IsNotFound(status) ? absl::OkStatus() : status;
@@ -204,7 +205,7 @@ class GlobWalk {
   const std::vector<DataRoots::FileId> withheld_;
   Effort* const effort_;
   std::set<Place> planned_;
-  // `pending_` points into `planned_`.
+  // `pending_` points to the elements of `planned_` that are not visited yet.
   std::vector<const Place*> pending_;
   std::vector<InputFile>* found_ = nullptr;
   bool passed_over_ = false;
@@ -253,7 +254,8 @@ absl::StatusOr<std::vector<InputFile>> FindInputFiles(const std::vector<std::str
     std::string path = fs::path(entry).lexically_normal().string();
     const absl::Status inside = roots.CheckName(FixedPart(path));
     if (!inside.ok()) return inside;
-    // A name with a `*` or `[` that exists as it is written is that file, not a glob.
+    // If a file exists whose name is exactly the entry, with its `*` or `[`, the entry means that file and is not a
+    // glob.
     bool glob = IsPattern(path) && access(path.c_str(), F_OK) != 0;
     absl::Status added = glob ? AddGlob(path, roots, &effort, &found) : AddFile(path, roots, &found);
     if (!added.ok()) return added;

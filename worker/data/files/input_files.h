@@ -2,7 +2,7 @@
 //
 // An entry is a path or a glob. `*`, `?` and `[...]` match within the names of one folder. `**` matches any number of
 // folders, but does not follow symbolic links to folders. Names that begin with a dot match only a pattern that begins
-// with one.
+// with a dot.
 #ifndef REKINDLE_WORKER_DATA_FILES_INPUT_FILES_H_
 #define REKINDLE_WORKER_DATA_FILES_INPUT_FILES_H_
 
@@ -29,24 +29,26 @@ struct InputFile {
 // `SearchLimits` limits the search, because globs through links and many `**` can lead to more names than any disk has.
 struct SearchLimits {
   int64_t names = 10'000'000;
-  // A folder counts again for each other rest of a glob that is matched below it.
+  // `folders` limits the visits of folders. A folder counts once for each rest of a glob that is matched below it.
   int64_t folders = 1'000'000;
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-// Returns all files of all entries, sorted by the bytes of their paths, each once. The files must be in `roots`.
+// Returns all files of all entries of a job's list, sorted by the bytes of their paths, each once. The files must be in
+// `roots`.
 //
 // Each error names the entry or file. INVALID_ARGUMENT means no entries, an empty entry, not a regular file, an empty
-// file that is named itself, or that all files are empty. NOT_FOUND means a missing file or a glob without a match.
-// PERMISSION_DENIED means outside of the roots, Rekindle's own, or unreadable. FAILED_PRECONDITION means unreadable,
-// and gives the system's reason. RESOURCE_EXHAUSTED means over a million files, or that a limit was reached.
+// file whose path is an entry, or that all files are empty. NOT_FOUND means a missing file or a glob without a match.
+// PERMISSION_DENIED means a file outside of the roots, a file of Rekindle's own, or one that this user may not read.
+// FAILED_PRECONDITION means a file that cannot be read, and gives the system's reason. RESOURCE_EXHAUSTED means over a
+// million files, or that a limit was reached.
 //
-// Globs pass over what is not a regular file, links that lead nowhere in the roots, and what is Rekindle's own. An
-// unreadable file is an error, since leaving it out would silently change the data.
+// Globs leave out what is not a regular file, symbolic links that lead to no file in the roots, and files of Rekindle's
+// own. An unreadable file is an error, since leaving it out would silently change the data.
 absl::StatusOr<std::vector<InputFile>> FindInputFiles(const std::vector<std::string>& entries,
                                                       const DataRoots& roots = {}, const SearchLimits& limits = {});
 
-// Returns the folder of a glob as far as it has no pattern. Returns the whole entry if it is not a glob.
+// Returns the folder of a glob, up to its first part with a pattern. Returns the whole entry if it is not a glob.
 std::string FixedPart(const std::string& entry);
 
 }  // namespace rekindle::data

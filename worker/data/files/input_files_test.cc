@@ -25,7 +25,7 @@ class TextFilesTest : public ::testing::Test {
     std::ofstream(root_ + "/" + path) << text;
   }
 
-  // Returns the paths that are found, below `root_`.
+  // Returns the paths of the files that the entries match, below `root_`.
   std::vector<std::string> Find(const std::vector<std::string>& entries) {
     std::vector<std::string> absolute;
     for (const std::string& entry : entries) absolute.push_back(root_ + "/" + entry);
@@ -170,7 +170,7 @@ TEST_F(TextFilesTest, AnUnreadableFileIsAnErrorEvenInAGlob) {
   Write("a.txt", "x");
   fs::permissions(root_ + "/a.txt", fs::perms::none);
   fs::permissions(root_, fs::perms::others_read | fs::perms::others_exec, fs::perm_options::add);
-  // Root may read everything, so the child tries as another user.
+  // The superuser may read everything, so the child process tries as another user.
   pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

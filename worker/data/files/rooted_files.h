@@ -12,7 +12,7 @@
 
 namespace rekindle::data {
 
-// Opens and looks at files. Every other call returns UNIMPLEMENTED. The class is thread-safe.
+// Opens and inspects files. Every other call returns UNIMPLEMENTED. The class is thread-safe.
 class RootedFiles final : public common::FileSystem {
  public:
   explicit RootedFiles(DataRoots roots) : roots_(std::move(roots)) {}

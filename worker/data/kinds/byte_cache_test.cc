@@ -173,7 +173,7 @@ TEST_F(ByteCacheTest, ErrorsNameTheFileOrTheFolder) {
   EXPECT_EQ(ByteCache::Open({{root_ + "/a.txt"}}, 0, folder_).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// The test runs in a child with a mount namespace of its own, so that a file system of 64 KiB can be full.
+// The test runs in a child process with a mount namespace of its own, so that a file system of 64 KiB can be full.
 TEST_F(ByteCacheTest, AFullDiskIsAClearErrorAndLeavesNothing) {
   Write("a.txt", std::string(1 << 20, 'x'));
   std::vector<InputFile> files = Files();

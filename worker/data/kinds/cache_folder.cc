@@ -21,14 +21,14 @@ constexpr double kAbandonedAfterSeconds = 3600;
 constexpr size_t kPiece = 1 << 20;
 constexpr char kNeedsSpace[] = "; free some space or choose another folder";
 
-// Earlier releases named what they had not completed "tmp-...".
+// Earlier releases gave cache files that were not complete yet the name "tmp-...".
 bool IsUnfinished(const std::string& name) { return common::IsTemporaryName(name) || absl::StartsWith(name, "tmp-"); }
 
 bool IsFingerprint(const std::string& text) {
   return text.size() == kFingerprintDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Appends at most `limit` bytes of one input to `out`.
+// Appends at most `limit` bytes of one input file to `out`.
 absl::Status CopyInput(const InputFile& input, const DataRoots& roots, int64_t limit, common::WritableFile& out,
                        Fingerprinter* hash, CacheFolder::Built* built) {
   const absl::StatusOr<common::UniqueFd> file = roots.Open(input.path);
@@ -55,7 +55,7 @@ absl::Status CopyInput(const InputFile& input, const DataRoots& roots, int64_t l
   return absl::OkStatus();
 }
 
-// Writes the header and the inputs. The header is written again when they are known.
+// Writes the header and the bytes of the inputs. The header is written again once length and fingerprint are known.
 absl::StatusOr<CacheFolder::Built> WriteTokens(const std::vector<InputFile>& inputs, const DataRoots& roots,
                                                int64_t limit, common::WritableFile& out) {
   CacheHeader header;

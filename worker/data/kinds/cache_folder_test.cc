@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 constexpr char kFolder[] = "/cache";
 
-// The inputs are real files. The cache is in a file system that fails on command.
+// The input files are real. The cache is in a fake file system that fails on command.
 class CacheFolderTest : public ::testing::Test {
  protected:
   CacheFolderTest() {
@@ -60,7 +60,8 @@ TEST_F(CacheFolderTest, WhereverTheDiskIsFullTheErrorSaysWhatToDoAndNothingIsLef
                                       ? files.operations()[before + static_cast<size_t>(at)]
                                       : "";
     if (operation.empty()) break;
-    // What was left by others is not needed.
+    // Building the cache need not fail if the operation that fails only finds or removes what an earlier build has left
+    // behind.
     if (built.ok()) continue;
     ++failures;
     EXPECT_TRUE(absl::IsResourceExhausted(built.status())) << operation;
@@ -68,7 +69,8 @@ TEST_F(CacheFolderTest, WhereverTheDiskIsFullTheErrorSaysWhatToDoAndNothingIsLef
         << operation;
     EXPECT_THAT(files.Files(), IsEmpty()) << operation;
   }
-  // It fails to create the file, to write the header, each input and the header again, to close and to rename.
+  // Building the cache fails if the file cannot be created, if the header, an input or the header again cannot be
+  // written, or if the file cannot be closed or renamed.
   EXPECT_EQ(failures, 7);
 }
 

@@ -1,4 +1,4 @@
-// Declares how trainers open the data of a job. Each kind of data is opened by a function of its own here.
+// Declares how trainers open the data of a job. A function of its own opens each kind of data.
 #ifndef REKINDLE_WORKER_DATA_KINDS_DATA_OPENER_H_
 #define REKINDLE_WORKER_DATA_KINDS_DATA_OPENER_H_
 
@@ -15,7 +15,7 @@ inline BatchShape ShapeOf(const DataSpec& spec, const DataNeeds& needs) {
   return {needs.seed, needs.global_batch, needs.micro_batch, spec.section->validation_fraction()};
 }
 
-// Opens the data. All processes of a node share what is kept in `folder`. Errors name the file.
+// Opens a job's data of one kind. All processes of a node share the cache files in `folder`. Errors name the file.
 #define REKINDLE_DECLARE(Name) \
   absl::StatusOr<OpenedData> Open##Name(const DataSpec& spec, const DataNeeds& needs, const std::string& folder);
 REKINDLE_DATA_KINDS(REKINDLE_DECLARE)

@@ -1,5 +1,5 @@
-// Describes what opens a job's data, and what is opened. This header does not include protobuf, because trainers
-// include it in files that see torch's headers, too.
+// Describes what trainers need to open a job's data, and what they get. This header does not include protobuf, because
+// trainers include it in files that also include torch's headers.
 #ifndef REKINDLE_WORKER_DATA_KINDS_DATA_SPEC_H_
 #define REKINDLE_WORKER_DATA_KINDS_DATA_SPEC_H_
 
@@ -19,16 +19,16 @@ namespace rekindle::data {
 struct DataSpec {
   // `section` is the job's resolved spec.data. It must not be null.
   std::shared_ptr<const v1::JobSpec_Data> section;
-  // All files must be in `roots`.
+  // All files of the data must be in `roots`.
   DataRoots roots;
 };
 
-// `DataNeeds` is what else of the job the batches depend on.
+// `DataNeeds` has what the micro-batches depend on besides the data itself.
 struct DataNeeds {
   uint64_t seed = 0;
-  // Windows of tokens have `context` tokens a sample.
+  // `context` is the number of tokens of a sample, for samples that are windows of tokens.
   int context = 0;
-  // Only samples with targets use `classes`.
+  // `classes` is used only for samples with targets.
   int classes = 0;
   int global_batch = 0;
   int micro_batch = 0;
@@ -38,7 +38,8 @@ struct OpenedData {
   std::unique_ptr<train::BatchSource> batches;
   // All ranks of a job must have the same `fingerprint`.
   std::string fingerprint;
-  // `unigram_bits_per_byte` is what a model reaches on bytes by knowing frequencies alone. For other data it is 0.
+  // `unigram_bits_per_byte` is the loss that a model reaches on bytes if it knows only how frequent each byte is. For
+  // other data the field is 0.
   double unigram_bits_per_byte = 0;
 };
 

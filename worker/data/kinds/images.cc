@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kAugment = 0x6175676D656E74;
 constexpr int kMostShift = 4;
 
-// `Change` says how one image is changed.
+// `Change` says how one image is changed at random for training.
 struct Change {
   int down = 0, right = 0;  // Pixels.
   bool mirror = false;
@@ -52,7 +52,8 @@ class ImageBatches final : public train::BatchSource {
   int64_t train_samples() const override { return order_.train_samples(); }
 
  private:
-  // `number` is that of the first sample in the run. If it is below 0, the images are not changed.
+  // Makes a micro-batch of the given samples. `number` is the number of the first sample in the run. If it is below 0,
+  // the images are not changed.
   train::MicroBatch Gather(int index, const std::vector<int64_t>& samples, int64_t number) const {
     train::MicroBatch batch{.index = index, .sequences = static_cast<int>(samples.size())};
     batch.features.reserve(samples.size() * kImagePixels);
@@ -70,7 +71,7 @@ class ImageBatches final : public train::BatchSource {
   const SampleOrder order_;
 };
 
-// Keeps the cache alive that the images are read from.
+// Keeps alive the cache in which the images of the micro-batches are.
 class CachedImages final : public train::BatchSource {
  public:
   CachedImages(ByteCache cache, std::unique_ptr<train::BatchSource> images)

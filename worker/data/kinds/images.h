@@ -1,8 +1,8 @@
 // Makes micro-batches of small colour images in CIFAR's binary layout (image_record.h).
 //
-// Pixels are scaled to [-1, 1]. In training an image is shifted by up to 4 pixels each way (black moves in), and
-// mirrored half the time. The changes are a function of (seed, number of the sample in the run), so any rank makes the
-// same.
+// Pixels are scaled to [-1, 1]. In training an image is shifted by up to 4 pixels in each direction, with black in the
+// part that becomes free, and mirrored half the time. The changes are a function of (seed, number of the sample in the
+// run), so any rank makes the same changes.
 #ifndef REKINDLE_WORKER_DATA_KINDS_IMAGES_H_
 #define REKINDLE_WORKER_DATA_KINDS_IMAGES_H_
 
@@ -17,8 +17,8 @@
 
 namespace rekindle::data {
 
-// Cuts `records` into micro-batches. `records` must outlive the result. Returns INVALID_ARGUMENT if the bytes are not a
-// whole number of records, if a label is `classes` or above (and names the record), and in the cases of
+// Cuts image records into micro-batches. `records` must outlive the result. Returns INVALID_ARGUMENT if the bytes are
+// not a whole number of records, if a label is `classes` or above (and names the record), and in the cases of
 // SampleOrder::Create.
 absl::StatusOr<std::unique_ptr<train::BatchSource>> MakeImageBatches(std::span<const uint8_t> records, int classes,
                                                                      bool augment, const BatchShape& shape);

@@ -58,7 +58,7 @@ TEST(ImagesTest, AugmentationMovesTheSpotByUpToFourPixelsAlikeOnEveryRank) {
   }
   EXPECT_TRUE(kept && mirrored && moved);
   EXPECT_NE((*one)->Train(0, 0).features, (*one)->Train(20, 0).features);
-  // Validation images are not changed.
+  // Images for validation are not changed.
   EXPECT_EQ((*one)->Validation(0).features[16 * kImageSide + 10], 1.0f);
 }
 

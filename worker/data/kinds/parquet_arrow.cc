@@ -1,4 +1,5 @@
-// Implements the plugin of parquet.h. It decodes one column of one row group at a time, and its memory is capped.
+// Implements the plugin that reads Parquet files (parquet.h). It decodes one column of one row group at a time, and its
+// memory is capped.
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 #include <arrow/io/file.h>
@@ -19,10 +20,10 @@
 namespace rekindle::data {
 namespace {
 
-// `kMaxHeaderString` limits the bytes of each string in the file's headers.
+// `kMaxHeaderString` limits each string in a Parquet file's headers, in bytes.
 constexpr int32_t kMaxHeaderString = 64 << 20;
 constexpr int32_t kMaxHeaderItems = 1 << 20;
-// `kMaxDecodeBytes` is for one column of one row group.
+// `kMaxDecodeBytes` limits the memory to decode one column of one row group.
 constexpr int64_t kMaxDecodeBytes = int64_t{2} << 30;
 constexpr size_t kMostNamesShown = 20;
 
@@ -30,7 +31,7 @@ absl::Status Bad(const std::string& path, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
 }
 
-// Returns value `i` of an array of numbers as a float.
+// Returns value `i` of a numeric array as a float.
 template <typename Array>
 float ValueOf(const arrow::Array& array, int64_t i) {
   return static_cast<float>(static_cast<const Array&>(array).Value(i));
@@ -38,7 +39,7 @@ float ValueOf(const arrow::Array& array, int64_t i) {
 
 using Reader = float (*)(const arrow::Array& array, int64_t i);
 
-// Returns null if the type is not numeric.
+// Returns the function that reads a value of the type, or null if the type is not numeric.
 Reader ReaderOf(arrow::Type::type type) {
   switch (type) {
     case arrow::Type::BOOL:
@@ -90,7 +91,8 @@ class File {
 
   int64_t rows() const { return reader_->parquet_reader()->metadata()->num_rows(); }
 
-  // Returns all values of a column. The memory grows with the decoded data, not with what the file claims.
+  // Returns all values of a column. The memory grows with the decoded data, not with the number of rows that the file
+  // claims.
   absl::StatusOr<std::vector<float>> ReadColumn(const std::string& name) {
     const auto column = Find(name);
     if (!column.ok()) return column.status();
@@ -120,7 +122,8 @@ class File {
     if (ReaderOf(type.id()) == nullptr) {
       return Bad(path_, absl::StrCat("column '", name, "' is ", type.ToString(), "; use numbers or booleans"));
     }
-    // Column() counts fields, however many leaves the nested fields before this one have.
+    // `found` is an index for Arrow's Column(), which counts the top-level fields of the schema. A nested field counts
+    // once, however many leaves it has.
     return found;
   }
 
@@ -177,7 +180,7 @@ absl::Status Append(int file, const std::string& path, const std::vector<std::st
   try {
     return AppendFile(file, path, features, target, table);
   } catch (const std::exception& error) {
-    // Parquet's reader throws if a file is damaged.
+    // Arrow's Parquet reader throws if a file is damaged.
     return Bad(path, error.what());
   }
 }

@@ -1,4 +1,5 @@
-// Tests that what pyarrow writes is read. What does not fit or is damaged must be refused with a message that names it.
+// Tests that files which pyarrow writes are read. A file that is damaged, or whose columns a job cannot use, must be
+// refused with a message that names the file.
 #include "worker/data/kinds/parquet.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +18,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Writes 1000 rows in row groups of 300. The columns of row i are i, i / 4, whether i is odd, "i", a value that is
-// missing at row 7, one that is infinite at row 9, and {a: i, b: -i}.
+// kWrite is a Python program that writes 1000 rows in row groups of 300. The columns of row i are i, i / 4, whether i
+// is odd, "i", a value that is missing at row 7, one that is infinite at row 9, and {a: i, b: -i}.
 constexpr char kWrite[] = R"(
 import sys, pyarrow as pa, pyarrow.parquet as pq
 n = range(1000)
@@ -81,7 +82,7 @@ TEST_F(ParquetTest, DamageNeverCrashes) {
   int refused = 0;
   for (int trial = 0; trial < 400; ++trial) {
     std::string damaged = good;
-    // Half of the trials damage bytes near the end, where the headers are.
+    // Half of the trials damage bytes near the end of the file, where its headers are.
     for (int i = 0; i <= trial % 3; ++i) {
       const size_t at =
           trial % 2 ? random() % good.size() : good.size() - 1 - random() % std::min<size_t>(1500, good.size());

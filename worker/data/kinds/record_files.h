@@ -1,4 +1,4 @@
-// Opens files of whole records as one piece of memory that the node's processes share.
+// Opens files of whole records as one piece of memory that the processes of a node share.
 #ifndef REKINDLE_WORKER_DATA_KINDS_RECORD_FILES_H_
 #define REKINDLE_WORKER_DATA_KINDS_RECORD_FILES_H_
 
@@ -10,9 +10,9 @@
 
 namespace rekindle::data {
 
-// Opens the files of that kind, up to the job's `max_bytes`. Returns INVALID_ARGUMENT, with the file's name, for a file
-// that has not whole records, and the errors of FindInputFiles and ByteCache::Open. REQUIRES: the kind has a
-// `record_bytes`.
+// Opens the files of the given kind of data, up to the job's `max_bytes`. Returns INVALID_ARGUMENT, with the file's
+// name, for a file that does not consist of whole records, and the errors of FindInputFiles and ByteCache::Open.
+// REQUIRES: the kind has a `record_bytes`.
 absl::StatusOr<ByteCache> OpenRecords(const DataSpec& spec, const DataKind& kind, const std::string& folder);
 
 }  // namespace rekindle::data

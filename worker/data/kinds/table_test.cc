@@ -23,7 +23,7 @@ TEST(TableTest, FeaturesOfTheTrainingRowsHaveMeanZeroAndDeviationOne) {
   auto batches = MakeTableBatches(Small(50), 3, kShape);
   ASSERT_TRUE(batches.ok()) << batches.status();
   double sum[3] = {}, square[3] = {};
-  // The five steps are one epoch of the 40 training rows.
+  // Five steps of 8 rows are one epoch of the 40 training rows.
   for (int step = 0; step < 5; ++step) {
     for (int index = 0; index < 2; ++index) {
       const train::MicroBatch batch = (*batches)->Train(step, index);
@@ -40,7 +40,7 @@ TEST(TableTest, FeaturesOfTheTrainingRowsHaveMeanZeroAndDeviationOne) {
     EXPECT_NEAR(sum[c] / 40, 0, 1e-6);
     EXPECT_NEAR(square[c] / 40, 1, 1e-6);
   }
-  // A constant column is scaled to 0.
+  // A constant column of a table is scaled to 0.
   EXPECT_EQ(square[1], 0);
 }
 

@@ -13,7 +13,7 @@
 namespace rekindle::data {
 namespace {
 
-// The key of the order never changes, so that validation is the same in every run.
+// The key of the validation samples' order never changes, so that validation is the same in every run.
 constexpr uint64_t kValidationOrder = 0x76616C6964617465;
 
 absl::Status CheckOptions(const TokenWindowsOptions& options) {

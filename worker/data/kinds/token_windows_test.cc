@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Returns tokens in which every window is different.
+// Returns tokens of which every window is different.
 std::vector<uint8_t> Tokens(size_t size) {
   std::vector<uint8_t> tokens(size);
   for (size_t i = 0; i < size; ++i) tokens[i] = static_cast<uint8_t>((i * 2654435761u) >> 13);
@@ -36,7 +36,7 @@ std::vector<uint16_t> Row(const train::MicroBatch& batch, int row) {
 TEST(TokenWindowsTest, ShapesAndSplit) {
   auto tokens = Tokens(1000);
   TokenWindows windows = Make(tokens);
-  // There are (800 - 1) / 8 training samples and (200 - 1) / 8 validation samples.
+  // 800 tokens for training and 200 for validation, in windows of 8, make (800 - 1) / 8 and (200 - 1) / 8 samples.
   EXPECT_EQ(windows.train_samples(), 99);
   EXPECT_EQ(windows.validation_samples(), 24);
   train::MicroBatch batch = windows.TrainMicroBatch(0, 2);
@@ -54,7 +54,7 @@ TEST(TokenWindowsTest, AnEpochSeesEverySampleOnce) {
   for (int i = 0; i < 99; ++i) expected.insert({tokens.begin() + i * 8, tokens.begin() + i * 8 + 9});
   ASSERT_EQ(expected.size(), 99u);
   std::map<std::vector<uint16_t>, int> seen;
-  // The loop reads four epochs.
+  // The loop reads four epochs of 99 samples.
   for (int n = 0; n < 99 * 4; n += 4) {
     train::MicroBatch batch = windows.TrainMicroBatch(n / 12, n % 12 / 4);
     for (int row = 0; row < 4; ++row) ++seen[Row(batch, row)];
@@ -72,18 +72,18 @@ TEST(TokenWindowsTest, OrderDependsOnSampleNumberOnly) {
   other.global_batch = 6;
   other.micro_batch = 2;
   TokenWindows a = Make(tokens), b = Make(tokens, other);
-  // Both rows are sample 67.
+  // Both batch shapes have sample 67 of the run in the row that is compared.
   EXPECT_EQ(Row(a.TrainMicroBatch(5, 1), 3), Row(b.TrainMicroBatch(11, 0), 1));
   EXPECT_EQ(a.TrainMicroBatch(7, 1).tokens, a.TrainMicroBatch(7, 1).tokens);
   other = kOptions;
   other.seed = 4;
   EXPECT_NE(a.TrainMicroBatch(0, 0).tokens, Make(tokens, other).TrainMicroBatch(0, 0).tokens);
-  // Step 33 begins with sample 0 of the fifth epoch.
+  // At 12 samples a step and 99 an epoch, step 33 begins with sample 0 of the fifth epoch.
   EXPECT_NE(a.TrainMicroBatch(0, 0).tokens, a.TrainMicroBatch(33, 0).tokens);
 }
 
 TEST(TokenWindowsTest, ValidationIsFixedAndComplete) {
-  // 202 tokens are for validation. They have 25 windows, so the last micro-batch has one.
+  // Of 1010 tokens 202 are for validation. They have 25 windows, so the last micro-batch has one.
   auto tokens = Tokens(1010);
   TokenWindowsOptions other = kOptions;
   other.seed = 4;
@@ -130,7 +130,7 @@ TEST(TokenWindowsTest, TokensOfTwoBytesAreLittleEndian) {
   TokenWindowsOptions options = kOptions;
   options.token_bytes = 2;
   TokenWindows windows = Make(bytes, options);
-  // There are (400 - 1) / 8 training samples.
+  // 400 tokens for training, in windows of 8, make (400 - 1) / 8 samples.
   EXPECT_EQ(windows.train_samples(), 49);
   for (const train::MicroBatch& batch : {windows.TrainMicroBatch(2, 1), windows.ValidationMicroBatch(0)}) {
     for (int row = 0; row < batch.sequences; ++row) {
@@ -161,7 +161,7 @@ TEST(TokenWindowsTest, ErrorsSayHowMuchThereIsAndIsNeeded) {
 }
 
 TEST(TokenWindowsTest, UnigramBaseline) {
-  // Training has 90 'a' and validation has 10 'b'. So P(b) = 1 / (90 + 256).
+  // The tokens are 90 'a' for training and 10 'b' for validation. So P(b) = 1 / (90 + 256).
   std::vector<uint8_t> tokens(100, 'a');
   std::fill(tokens.begin() + 90, tokens.end(), 'b');
   TokenWindowsOptions options = kOptions;

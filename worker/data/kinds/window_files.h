@@ -1,4 +1,4 @@
-// Opens files of tokens of any width as windows.
+// Opens files of tokens of any width as windows of tokens.
 #ifndef REKINDLE_WORKER_DATA_KINDS_WINDOW_FILES_H_
 #define REKINDLE_WORKER_DATA_KINDS_WINDOW_FILES_H_
 
@@ -9,7 +9,7 @@
 
 namespace rekindle::data {
 
-// Opens the files of that kind, whose records are tokens. The errors are those of OpenRecords and
+// Opens the files of the given kind of data, whose records are tokens. The errors are those of OpenRecords and
 // TokenWindows::Create.
 absl::StatusOr<OpenedData> OpenWindows(const DataSpec& spec, const DataKind& kind, const DataNeeds& needs,
                                        const std::string& folder);

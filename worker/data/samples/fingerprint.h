@@ -15,10 +15,10 @@ inline std::string Hex(XXH128_hash_t hash) {
   return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16), absl::Hex(hash.low64, absl::kZeroPad16));
 }
 
-// Returns the fingerprint of one piece of memory.
+// Returns the fingerprint of a piece of memory.
 inline std::string Fingerprint(const void* data, size_t size) { return Hex(XXH3_128bits(data, size)); }
 
-// Computes the fingerprint of a stream.
+// Computes the fingerprint of content that is added piece by piece.
 class Fingerprinter {
  public:
   Fingerprinter() : state_(XXH3_createState()) { XXH3_128bits_reset(state_.get()); }

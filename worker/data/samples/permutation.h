@@ -1,9 +1,9 @@
 // Implements a keyed permutation of [0, size) in O(1) memory. It makes the order of samples a pure function of (key,
 // size).
 //
-// It is a balanced Feistel network over the smallest even number of bits that holds `size`, with cycle walking. Values
-// that land outside are permuted again until they land inside, fewer than four times on average (Black and Rogaway,
-// "Ciphers with Arbitrary Finite Domains", 2002). It is not meant to keep secrets.
+// The permutation is a balanced Feistel network over the smallest even number of bits that holds `size`, with cycle
+// walking: values that land outside of [0, size) are permuted again until they land inside, fewer than four times on
+// average (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). It is not meant to keep secrets.
 #ifndef REKINDLE_WORKER_DATA_SAMPLES_PERMUTATION_H_
 #define REKINDLE_WORKER_DATA_SAMPLES_PERMUTATION_H_
 
@@ -15,10 +15,10 @@ namespace rekindle::data {
 // The class is immutable, so threads may share it.
 class Permutation {
  public:
-  // `seed` and `epoch` together are the key. REQUIRES: 1 <= size <= 2^62.
+  // `seed` and `epoch` together are the key of the permutation. REQUIRES: 1 <= size <= 2^62.
   Permutation(uint64_t seed, uint64_t epoch, uint64_t size);
 
-  // Maps [0, size) to itself, one to one. REQUIRES: index < size.
+  // Maps [0, size) to itself, one to one. REQUIRES: 0 <= index < size.
   uint64_t operator()(uint64_t index) const;
 
  private:

@@ -39,7 +39,7 @@ TEST(PermutationTest, StaysInsideHugeSizes) {
   }
 }
 
-// The order is part of a run's result, so these values may never change.
+// The order of the samples is part of a run's result, so the expected values may never change.
 TEST(PermutationTest, OrderIsFixedForEver) {
   Permutation permutation(1234, 0, 1000);
   std::vector<uint64_t> first;
@@ -54,13 +54,13 @@ TEST(PermutationTest, SeedAndEpochChangeTheOrder) {
     same_epoch += a(i) == b(i);
     same_seed += a(i) == c(i);
   }
-  // One equal value is expected by chance.
+  // About one index is expected to have the same place in both permutations by chance.
   EXPECT_LT(same_epoch, 15);
   EXPECT_LT(same_seed, 15);
 }
 
-// Over many keys each index goes to each place equally often. Chi-square with n-1 degrees of freedom stays within six
-// deviations of its mean.
+// Over many keys each index goes to each place equally often: chi-square with n-1 degrees of freedom stays within six
+// standard deviations of its mean.
 TEST(PermutationTest, EveryPlaceIsEquallyLikely) {
   constexpr int kKeys = 20000;
   for (uint64_t size : {2u, 3u, 5u, 8u, 16u, 37u, 100u}) {
@@ -80,7 +80,7 @@ TEST(PermutationTest, EveryPlaceIsEquallyLikely) {
   }
 }
 
-// Neighbouring samples do not stay neighbours.
+// Neighbouring samples do not stay neighbours in a permutation.
 TEST(PermutationTest, NeighboursScatter) {
   constexpr uint64_t kSize = 20000;
   Permutation permutation(5, 0, kSize);

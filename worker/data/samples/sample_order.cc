@@ -11,7 +11,7 @@
 namespace rekindle::data {
 namespace {
 
-// The key of the split never changes, so that validation is the same in every run.
+// The key that chooses the samples for validation never changes, so that validation is the same in every run.
 constexpr uint64_t kSplit = 0x73706C6974;
 
 }  // namespace

@@ -39,7 +39,7 @@ void AtenModel::BindWeights(float* weights) {
     at::Tensor leaf = copy_ ? copy_->Leaf(i) : at::from_blob(weights + info.offset, info.shape, at::kFloat);
     if (!info.is_buffer()) {
       leaf.set_requires_grad(true);
-      // The hook of a leaf sees the total of one backward, also where the parameter is used twice.
+      // The hook of a parameter gets the total gradient of one backward, even if the parameter is used twice.
       leaf.register_hook([this, i](const at::Tensor& gradient) { Deliver(i, gradient); });
     }
     parameters_.push_back(std::move(leaf));
@@ -101,7 +101,7 @@ absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batc
   sink_ = nullptr;
   if (copy_) copy_->Forget();
   statistics_.clear();
-  // The sink has already received the gradient.
+  // The gradients that ATen keeps are dropped, because the sink has already received them.
   for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
   return result;
 }
@@ -112,8 +112,8 @@ void AtenModel::BackwardInPlace(const at::Tensor& loss, float loss_scale, const 
   loss.backward(at::scalar_tensor(loss_scale));
 }
 
-// Computes the gradients on the device. The device is waited for only once, at the end. By then all gradients are on
-// the host, and the loss tells whether they count.
+// Computes the gradients on the device. The host waits for the device only once, at the end. By then all gradients are
+// on the host. They are delivered only if the loss is finite.
 absl::StatusOr<train::LossSum> AtenModel::BackwardByCopies(const at::Tensor& loss, const train::MicroBatch& batch,
                                                            float loss_scale, const train::GradientSink& sink) {
   for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, at::mul(statistic, loss_scale));

@@ -1,6 +1,6 @@
-// Provides what models on ATen's autograd share: parameters as leaves over the flat memory, and the passes around a
-// forward. A model adds its layout, its initial values and one function that computes the loss. This header includes
-// ATen.
+// Provides the base of models on ATen's autograd. It makes the parameters, which are leaves of autograd over one flat
+// memory of weights, and runs forward and backward. Each model adds its layout, its initial values and a function that
+// computes the loss. This header includes ATen.
 #ifndef REKINDLE_WORKER_MODELS_ATEN_ATEN_MODEL_H_
 #define REKINDLE_WORKER_MODELS_ATEN_ATEN_MODEL_H_
 
@@ -35,23 +35,23 @@ class AtenModel : public train::Model {
   absl::StatusOr<train::LossSum> Evaluate(const train::MicroBatch& batch) final;
 
  protected:
-  // Returns INVALID_ARGUMENT if `batch` does not fit this model's shape.
+  // Returns INVALID_ARGUMENT if the micro-batch does not fit the model's shape.
   virtual absl::Status CheckBatch(const train::MicroBatch& batch) const = 0;
-  // Returns the summed loss of a checked batch in float32. It is called inside an Autocast scope (autocast.h). `key` is
-  // null in an evaluation. Otherwise the function must call TellStatistic for each buffer.
+  // Returns the summed loss of a checked micro-batch in float32. It is called inside an Autocast scope (autocast.h).
+  // `key` is null in an evaluation. In training the function must call TellStatistic for each buffer.
   virtual at::Tensor Loss(const train::MicroBatch& batch, const train::RandomKey* key) = 0;
-  // Returns how many items the loss is a sum over.
+  // Returns how many items the loss of a micro-batch is a sum over.
   virtual int64_t Count(const train::MicroBatch& batch) const { return batch.sequences; }
 
   // Returns the Autocast scope that the job's precision needs.
   Autocast MixedPrecision() const { return Autocast(compute_, device_); }
-  // Returns parameter or buffer number i of the layout.
+  // Returns parameter or buffer number i of the model's layout.
   const at::Tensor& parameter(int i) const { return parameters_[static_cast<size_t>(i)]; }
-  // Returns data of a batch on the device of the parameters, so that it can be combined with them.
+  // Returns `host` on the device of the parameters, so that operations can combine it with them.
   at::Tensor OnDevice(const at::Tensor& host) const;
   void TellStatistic(int buffer, at::Tensor statistic) { statistics_.emplace_back(buffer, std::move(statistic)); }
-  // Applies dropout, keyed by `key`, to `h` at one place of the model. Returns `h` unchanged if `key` is null or `drop`
-  // is 0.
+  // Applies dropout, keyed by `key`, to the activations `h` at one place of the model. Returns `h` unchanged if `key`
+  // is null or `drop` is 0.
   at::Tensor Drop(const at::Tensor& h, double drop, const train::MicroBatch& batch, const train::RandomKey* key,
                   int layer, int site) const;
 
@@ -66,24 +66,25 @@ class AtenModel : public train::Model {
   const train::ParameterLayout layout_;
   const train::ComputeType compute_;
   const ComputeDevice device_;
-  // `weights_` is the memory that the caller has bound.
+  // `weights_` is the memory that the caller has bound with BindWeights.
   float* weights_ = nullptr;
-  // `copy_` is null if the model computes directly on the weights.
+  // `copy_` is null if the model computes directly on the weights in host memory.
   std::unique_ptr<DeviceCopy> copy_;
-  // `parameters_` holds views of the weights or of the copy. They are leaves, except for buffers.
+  // `parameters_` holds views of the weights or of their copy. They are leaves of autograd, except for buffers.
   std::vector<at::Tensor> parameters_;
-  // `statistics_` and `sink_` belong to the running Backward.
+  // `statistics_` and `sink_` belong to the Backward that is running.
   std::vector<std::pair<int, at::Tensor>> statistics_;
   const train::GradientSink* sink_ = nullptr;
 };
 
-// Returns a copy of the batch's features with shape {samples, ...}. The copy is in ATen's aligned memory, because the
-// alignment may decide which kernels run.
+// Returns a copy of the micro-batch's features with shape {samples, ...}. The copy is in ATen's aligned memory, because
+// the alignment may decide which kernels run.
 at::Tensor FeaturesOf(const train::MicroBatch& batch, const std::vector<int64_t>& shape);
 // Returns the summed cross-entropy of logits {samples, classes}, or with 0 classes the summed squared error of outputs
-// {samples, 1}. It is computed in float32, whatever the type of the outputs.
+// {samples, 1}. The loss is computed in float32, whatever the type of the outputs.
 at::Tensor TargetLoss(const at::Tensor& outputs, const train::MicroBatch& batch, int classes);
-// Returns INVALID_ARGUMENT if a sample does not have `features` features or a target is not a class.
+// Returns INVALID_ARGUMENT if a sample of the micro-batch does not have `features` features, or if a target is not a
+// class.
 absl::Status CheckSamples(const train::MicroBatch& batch, int64_t features, int classes);
 
 }  // namespace rekindle::models

@@ -18,7 +18,8 @@ Autocast::Autocast(ComputeType compute, ComputeDevice device)
 
 Autocast::~Autocast() {
   if (!active_) return;
-  // The cached casts of the weights are valid only for this forward, because the optimizer writes the weights next.
+  // The cached casts of the weights are valid only for the forward that ends here, because the optimizer writes the
+  // weights next.
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(cuda_ ? at::kCUDA : at::kCPU, was_enabled_);
 }

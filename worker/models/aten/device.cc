@@ -12,14 +12,15 @@
 namespace rekindle::models {
 
 absl::Status LoadCuda() {
-  // The process is linked with the CPU part alone, so that a machine without a GPU need not load a gigabyte of kernels.
+  // The program is linked with LibTorch's CPU part alone, so that a machine without a GPU need not load a gigabyte of
+  // kernels.
   Dl_info cpu{};
   if (dladdr(reinterpret_cast<const void*>(&at::globalContext), &cpu) == 0 || cpu.dli_fname == nullptr) {
     return absl::FailedPreconditionError("LibTorch's own file is not known: its CUDA part cannot be found beside it");
   }
   const std::string path = std::filesystem::path(cpu.dli_fname).replace_filename("libtorch_cuda.so").string();
-  // The results of cuBLAS are repeatable only with a workspace that it does not share between streams. The variable is
-  // read at its first use.
+  // The results of cuBLAS are repeatable only if its streams do not share a workspace. cuBLAS reads this environment
+  // variable when it is first used.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("LibTorch's CUDA part cannot be loaded: ", dlerror()));

@@ -1,5 +1,5 @@
-// Holds a model's weights on a device with memory of its own, and its gradients on their way back. This header includes
-// ATen.
+// Holds a copy of a model's weights on a device that has its own memory, and brings the gradients back to the host.
+// This header includes ATen.
 #ifndef REKINDLE_WORKER_MODELS_ATEN_DEVICE_COPY_H_
 #define REKINDLE_WORKER_MODELS_ATEN_DEVICE_COPY_H_
 
@@ -14,17 +14,19 @@ namespace rekindle::models {
 // The class is thread-compatible. The `layout` must outlive it.
 class DeviceCopy {
  public:
-  // Allocates the memory. It throws what ATen throws if the device has not enough memory.
+  // Allocates memory for the weights on the device. An exception of ATen is passed on if the device has not enough
+  // memory.
   DeviceCopy(const train::ParameterLayout& layout, at::Device device);
 
-  // Returns parameter number i on the device, as a leaf over memory of this object.
+  // Returns parameter number i on the device, as a leaf of autograd over memory of this DeviceCopy.
   at::Tensor Leaf(int i) const;
   // Copies the weights to the device. `weights` must point to layout.total floats on the host.
   void TakeWeights(const float* weights);
 
   // Starts to copy a gradient (or statistic) to the host, after the work that was queued on the device before.
   void Fetch(int parameter, const at::Tensor& values);
-  // Passes the fetched values to `sink`, in the order of the Fetch calls. REQUIRES: the device has been waited for.
+  // Passes the values that were copied to the host to `sink`, in the order of the Fetch calls. REQUIRES: the host has
+  // waited for the device.
   void Deliver(const train::GradientSink& sink);
   void Forget() { fetched_.clear(); }
 
@@ -32,11 +34,11 @@ class DeviceCopy {
   at::Tensor Staged(int parameter) const;
 
   const train::ParameterLayout& layout_;
-  // `weights_` is on the device.
+  // `weights_` is memory on the device.
   at::Tensor weights_;
-  // `staging_` is on the host. For a GPU it is pinned, so that copies do not wait.
+  // `staging_` is memory on the host for the gradients. For a GPU it is pinned, so that copies do not wait.
   at::Tensor staging_;
-  // `fetched_` holds the numbers of the fetched parameters.
+  // `fetched_` holds the numbers of the parameters whose gradients were fetched.
   std::vector<int> fetched_;
 };
 

@@ -27,12 +27,12 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Fewer elements are not worth another thread.
+// With fewer than `kElements` elements a kernel is not worth another thread.
 constexpr int64_t kElements = 16384;
-// Sums over rows are made of blocks of this many rows, in order, whatever the number of threads.
+// A sum over rows adds up blocks of `kRows` rows, in order, so the number of threads does not change its bits.
 constexpr int64_t kRows = 128;
 
-// Calls work(block, first row, rows) for each block of rows.
+// Calls `work` with the number, the first row and the number of rows of each block.
 template <typename Work>
 void EachBlock(int64_t rows, const Work& work) {
   at::parallel_for(0, (rows + kRows - 1) / kRows, 1, [&](int64_t from, int64_t to) {
@@ -46,7 +46,7 @@ at::Tensor AsFloats(const at::Tensor& x) { return x.to(at::kFloat).contiguous();
 const float* Read(const at::Tensor& x) { return x.const_data_ptr<float>(); }
 float* Write(at::Tensor& x) { return x.mutable_data_ptr<float>(); }
 
-// Arrays are processed in pieces of this many elements, so that their floats stay in the nearest cache. EachPiece calls
+// Arrays are processed in pieces of `kPiece` elements, so that their floats stay in the nearest cache. EachPiece calls
 // work(first, elements) for each piece. Arrays of 16-bit values are widened piece by piece.
 constexpr int64_t kPiece = 2048;
 using Piece = std::array<float, kPiece>;
@@ -94,7 +94,7 @@ void GeluBackward(const at::Tensor& dy, const at::Tensor& slope, at::Tensor& dx)
   }
 }
 
-// Returns float32 or bfloat16 input in its own type, and any other type as float32.
+// Returns an input of GELU in its own type if that is float32 or bfloat16, and any other as float32.
 at::Tensor ForGelu(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 ? x.contiguous() : AsFloats(x); }
 
 class GeluFunction : public torch::autograd::Function<GeluFunction> {
@@ -147,7 +147,7 @@ class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
   }
 
  private:
-  // Adds all rows into the first.
+  // Adds all rows of `parts` into the first row.
   static at::Tensor AddUp(at::Tensor& parts) {
     const int64_t width = parts.size(1);
     float* sum = Write(parts);
@@ -179,8 +179,8 @@ class CrossEntropyFunction : public torch::autograd::Function<CrossEntropyFuncti
     context->saved_data["type"] = static_cast<int64_t>(input.scalar_type());
     return at::scalar_tensor(loss, at::kFloat);
   }
-  // Scales the gradient that forward has already computed. It may run only once after each forward, because it changes
-  // the gradient in place.
+  // Scales the gradient that the forward of the loss has already computed. It may run only once after each forward,
+  // because it changes the gradient in place.
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     at::Tensor gradient = context->saved_data["gradient"].toTensor();
     if (gradients[0].item<float>() != 1) gradient.mul_(gradients[0]);

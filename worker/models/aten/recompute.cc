@@ -21,7 +21,7 @@ class Recompute : public torch::autograd::Function<Recompute> {
                             const c10::intrusive_ptr<HeldSegment>& segment) {
     context->save_for_backward({input});
     context->saved_data["segment"] = c10::IValue::make_capsule(segment);
-    // Autograd has turned gradients off here.
+    // Autograd has turned gradients off in the forward of a custom function, so the segment keeps no activations.
     return segment->run(input);
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,

@@ -1,6 +1,6 @@
 // Implements activation checkpointing (Chen et al., 2016). A segment of the forward keeps only its input, and runs
-// again when backward reaches it. This costs one more forward of the segment and saves everything that backward would
-// have kept of it. Gradients have the same bits, because the forward is repeatable. This header includes ATen.
+// again when backward reaches it. That costs one more forward of the segment and saves the memory of its activations.
+// Gradients have the same bits as without checkpointing, because the forward is repeatable. This header includes ATen.
 #ifndef REKINDLE_WORKER_MODELS_ATEN_RECOMPUTE_H_
 #define REKINDLE_WORKER_MODELS_ATEN_RECOMPUTE_H_
 
@@ -10,11 +10,11 @@
 
 namespace rekindle::models {
 
-// Computes a function of its argument and of parameters (leaves) that no other segment uses. It must open its own
-// Autocast scope, because backward runs outside of any.
+// Is a part of a model's forward: a function of its argument and of parameters (leaves) that no other segment uses. A
+// segment must open its own Autocast scope, because backward runs outside of any.
 using Segment = std::function<at::Tensor(const at::Tensor& input)>;
 
-// Returns segment(input) for autograd. What `segment` captures lives until backward has passed. REQUIRES: `input`
+// Returns segment(input) for autograd. What `segment` captures is kept until backward has passed. REQUIRES: `input`
 // requires a gradient, or gradients are off.
 at::Tensor Recomputed(const at::Tensor& input, Segment segment);
 

@@ -1,4 +1,4 @@
-// Says where a model computes. This header does not use torch.
+// Says on which device a model computes. This header does not use torch.
 #ifndef REKINDLE_WORKER_MODELS_DECLARED_DEVICE_H_
 #define REKINDLE_WORKER_MODELS_DECLARED_DEVICE_H_
 
@@ -7,17 +7,18 @@
 namespace rekindle::models {
 
 enum class ComputeDevice {
-  // With kCpu the model computes directly on the weights.
+  // With `kCpu` a model computes directly on the weights in host memory.
   kCpu,
-  // With kCuda it computes on the process's first GPU, and weights and gradients are copied. REQUIRES: LoadCuda() was
-  // OK.
+  // With `kCuda` a model computes on the process's first GPU, and weights and gradients are copied. REQUIRES:
+  // LoadCuda() was OK.
   kCuda,
-  // With kCpuCopies it computes on the CPU but makes the copies that a GPU needs. This is for tests of these copies.
+  // With `kCpuCopies` a model computes on the CPU but makes the copies that a GPU needs. Only tests of these copies use
+  // it.
   kCpuCopies
 };
 
-// Opens LibTorch's CUDA part, which is in the same folder as its CPU part, and makes its arithmetic repeatable. It may
-// be called again. Returns FAILED_PRECONDITION if that part is missing or finds no GPU.
+// Opens LibTorch's CUDA part, which is in the same folder as its CPU part, and makes its arithmetic repeatable.
+// LoadCuda() may be called again. Returns FAILED_PRECONDITION if the CUDA part is missing or finds no GPU.
 absl::Status LoadCuda();
 
 }  // namespace rekindle::models

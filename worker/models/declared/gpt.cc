@@ -1,4 +1,4 @@
-// Declares a byte-level GPT.
+// Declares the model kind of a byte-level GPT.
 #include "absl/strings/str_cat.h"
 #include "worker/models/declared/layout_builder.h"
 #include "worker/models/declared/model_kinds.h"
@@ -7,7 +7,7 @@
 namespace rekindle::models {
 namespace {
 
-// The vocabulary is the values of a byte.
+// The tokens of a byte-level GPT are the values of a byte.
 constexpr int64_t kVocabulary = 256;
 
 constexpr train::Parameter kParameters[] = {WithDefault(kLayers, 4), WithDefault(kHeads, 4),

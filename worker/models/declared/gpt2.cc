@@ -1,4 +1,4 @@
-// Declares GPT-2 as it was published (Radford et al., 2019), for tokens of 16 bits.
+// Declares the model kind of GPT-2 as it was published (Radford et al., 2019), for tokens of 16 bits.
 #include "absl/strings/str_cat.h"
 #include "worker/models/declared/layout_builder.h"
 #include "worker/models/declared/model_kinds.h"
@@ -7,11 +7,11 @@
 namespace rekindle::models {
 namespace {
 
-// The published sizes have their usual names.
+// These are the published sizes of GPT-2, each with its layers, heads and width.
 constexpr ModelSize kSizes[] = {
     {"gpt2", 12, 12, 768}, {"gpt2-medium", 24, 16, 1024}, {"gpt2-large", 36, 20, 1280}, {"gpt2-xl", 48, 25, 1600}};
 
-// The defaults of `layers`, `heads` and `width` are those of the size.
+// The defaults of `layers`, `heads` and `width` are those of the published size that the job names.
 constexpr train::Parameter kParameters[] = {
     kLayers,
     kHeads,
@@ -47,7 +47,8 @@ train::ParameterLayout Layout(const ModelSpec& spec) {
   return layout;
 }
 
-// Names of Hugging Face's GPT-2 may have their prefix. Its masks and its (tied) output weights are left out.
+// Returns the model's name for the tensor `published` of Hugging Face's GPT-2, which may have a prefix. Returns an
+// empty text for an attention mask and for the (tied) output weights.
 std::string WeightName(const std::string& published) {
   constexpr char kPrefix[] = "transformer.";
   std::string name = published;

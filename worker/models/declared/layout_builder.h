@@ -1,4 +1,4 @@
-// Adds parameters to a layout one after the other.
+// Adds parameters to a model's layout one after the other.
 #ifndef REKINDLE_WORKER_MODELS_DECLARED_LAYOUT_BUILDER_H_
 #define REKINDLE_WORKER_MODELS_DECLARED_LAYOUT_BUILDER_H_
 
@@ -11,7 +11,8 @@
 
 namespace rekindle::models {
 
-// Adds a parameter behind the others. Weight decay applies to it if it has more than one dimension.
+// Adds a parameter to a layout, after those that it has. Weight decay applies to a parameter with more than one
+// dimension.
 inline void AddParameter(const std::string& name, std::vector<int64_t> shape, train::ParameterLayout& layout) {
   int64_t size = 1;
   for (int64_t extent : shape) size *= extent;

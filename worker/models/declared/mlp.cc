@@ -1,4 +1,4 @@
-// Declares a multi-layer perceptron on rows of numbers.
+// Declares the model kind of a multi-layer perceptron on rows of numbers.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr train::Parameter kParameters[] = {
     WithDefault(kLayers, 2),
     WithDefault(kWidth, 128),
-    // With 0 classes the model predicts one number.
+    // With 0 `classes` the model predicts one number.
     {.field = "classes", .initial = 0, .low = 0, .high = 1 << 20},
     kDropout,
 };

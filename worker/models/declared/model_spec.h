@@ -10,7 +10,7 @@
 
 namespace rekindle::models {
 
-// Mirrors the job's `model` section. Each kind of model declares which of the numbers it has and what they may be.
+// Mirrors the job's `model` section. Each kind of model declares which of the numbers it has, and their ranges.
 struct ModelSpec {
   std::string kind = "gpt";
   int layers = 0;
@@ -18,19 +18,20 @@ struct ModelSpec {
   int width = 0;
   int context = 0;
   double dropout = 0;
-  // `inputs` is the number of values of a sample that is no window. The data have it, and not the `model` section.
+  // `inputs` is the number of values of a sample that is not a window of tokens. It comes from the job's data, not from
+  // its `model` section.
   int inputs = 0;
-  // With 0 classes a model of samples predicts one number.
+  // With 0 `classes` a model that reads samples with targets predicts one number.
   int classes = 0;
   int vocabulary = 0;
   train::ComputeType compute = train::ComputeType::kFloat32;
   ComputeDevice device = ComputeDevice::kCpu;
-  // With `recompute` blocks run again in backward instead of keeping their activations (recompute.h).
+  // With `recompute` the blocks of a model run again in backward instead of keeping their activations (recompute.h).
   bool recompute = false;
 };
 
 struct ModelField {
-  // `name` is that of the field in the proto.
+  // `name` is the field's name in the proto.
   const char* name;
   int ModelSpec::*member;
 };
@@ -39,7 +40,7 @@ inline constexpr ModelField kModelFields[] = {
     {"context", &ModelSpec::context}, {"classes", &ModelSpec::classes}, {"vocabulary", &ModelSpec::vocabulary},
 };
 
-// Returns the value of the field of that name. `dropout` is the only one that is not an integer.
+// Returns the value of the field of that name. `dropout` is the only field that is not an integer.
 inline double ValueOf(const ModelSpec& spec, std::string_view field) {
   for (const ModelField& known : kModelFields) {
     if (field == known.name) return spec.*known.member;

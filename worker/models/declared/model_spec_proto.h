@@ -1,5 +1,5 @@
-// Converts the job's `model` section to the form that models take. This header includes protobuf and must never be
-// included beside torch.
+// Converts the job's `model` section to a ModelSpec. This header includes protobuf and must never be included beside
+// torch.
 #ifndef REKINDLE_WORKER_MODELS_DECLARED_MODEL_SPEC_PROTO_H_
 #define REKINDLE_WORKER_MODELS_DECLARED_MODEL_SPEC_PROTO_H_
 
@@ -10,7 +10,7 @@
 
 namespace rekindle::models {
 
-// Converts the model of a resolved spec. The caller sets the type in which it computes.
+// Converts the model of a resolved job spec. The caller sets the type in which the model computes.
 inline ModelSpec ModelSpecOf(const v1::JobSpec& spec) {
   const data::DataKind& data = data::KindOf(spec.data());
   ModelSpec model{.kind = spec.model().kind(),

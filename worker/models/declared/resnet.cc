@@ -1,4 +1,5 @@
-// Declares ResNet-18 and ResNet-50 for small colour images. `width` is the number of channels of the first stage.
+// Declares the model kinds ResNet-18 and ResNet-50 for small colour images. `width` is the number of channels of the
+// first stage.
 #include "worker/models/declared/resnet.h"
 
 #include <utility>
@@ -11,12 +12,12 @@
 namespace rekindle::models {
 namespace {
 
-// Batch norm's statistics use PyTorch's default momentum.
+// The statistics of batch norm move with PyTorch's default momentum.
 constexpr double kNormMomentum = 0.1;
 
 constexpr train::Parameter kParameters[] = {
     {.field = "width", .initial = 64, .low = 1, .high = 4096},
-    // The label of an image is a byte.
+    // There are at most 256 `classes`, because the label of an image is a byte.
     {.field = "classes", .initial = 10, .low = 1, .high = 256},
 };
 
@@ -27,7 +28,7 @@ absl::Status Check(const ModelSpec& spec) {
   return absl::InvalidArgumentError("model.dropout: a ResNet has none; use optimizer.weight_decay");
 }
 
-// The counters of batches are no weights.
+// The counters of batches that PyTorch's batch norm keeps are not weights.
 std::string WeightName(const std::string& published) {
   return published.ends_with(".num_batches_tracked") ? "" : published;
 }

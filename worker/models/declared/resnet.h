@@ -1,4 +1,4 @@
-// Says of what blocks the ResNets are made (He et al., 2016).
+// Defines the blocks that the ResNets are made of (He et al., 2016).
 #ifndef REKINDLE_WORKER_MODELS_DECLARED_RESNET_H_
 #define REKINDLE_WORKER_MODELS_DECLARED_RESNET_H_
 

@@ -1,4 +1,4 @@
-// Names the parameters of a model as manifests and sets of weights do.
+// Describes a model's parameters as manifests and published sets of weights do: by name and shape.
 #ifndef REKINDLE_WORKER_MODELS_DECLARED_TENSORS_H_
 #define REKINDLE_WORKER_MODELS_DECLARED_TENSORS_H_
 

@@ -18,10 +18,11 @@ namespace rekindle::models {
 namespace {
 
 constexpr double kEpsilon = 1e-5;
-// These are the layout's numbers of the two embeddings and of the first parameter of the first block.
+// The parameters of a decoder's layout are numbered: the embeddings of tokens and positions, then those of the first
+// block.
 constexpr int kTokens = 0, kPositions = 1, kFirstBlock = 2;
 
-// Holds each token and the one after it, as int64 {sequences x context}.
+// Holds each token of the windows and the token after it, as int64 {sequences x context}.
 struct TokenRows {
   at::Tensor inputs, targets;
 };

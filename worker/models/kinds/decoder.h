@@ -1,5 +1,6 @@
-// Provides what the GPTs share: a pre-norm transformer decoder with tied embeddings over windows of tokens. A model on
-// it adds its layout, its initial values and one function that runs a block. This header includes ATen.
+// Provides what the GPTs share: a pre-norm transformer decoder with tied embeddings over windows of tokens. A model
+// that is based on it adds its layout, its initial values and one function that runs a block. This header includes
+// ATen.
 #ifndef REKINDLE_WORKER_MODELS_KINDS_DECODER_H_
 #define REKINDLE_WORKER_MODELS_KINDS_DECODER_H_
 
@@ -14,8 +15,8 @@
 
 namespace rekindle::models {
 
-// The layout begins with the embeddings of tokens and positions. Then come the blocks, which all have the same number
-// of parameters, and then the weight and bias of the last norm.
+// Decodes windows of tokens. The layout begins with the embeddings of tokens and positions. Then come the blocks, which
+// all have the same number of parameters, and then the weight and bias of the last norm.
 class Decoder : public AtenModel {
  public:
   Decoder(train::ParameterLayout parameters, const ModelSpec& spec, int block_parameters)
@@ -25,24 +26,25 @@ class Decoder : public AtenModel {
         block_parameters_(block_parameters) {}
 
  protected:
-  // Initial values have this standard deviation.
+  // The initial values of a decoder's matrices have this standard deviation.
   static constexpr double kDeviation = 0.02;
-  // These numbers say where dropout is applied. They are part of the generator's key, so they must never change.
+  // `kEmbedding`, `kAttention` and `kFeedForward` say where dropout is applied. They are part of the random generator's
+  // key, so they must never change.
   static constexpr int kEmbedding = 0, kAttention = 1, kFeedForward = 2;
 
-  // Returns INVALID_ARGUMENT if the batch is not whole windows of at most the model's context, or if a token is not
-  // below the vocabulary.
+  // Returns INVALID_ARGUMENT if the micro-batch is not made of whole windows of at most the model's context, or if a
+  // token is not below the vocabulary.
   absl::Status CheckBatch(const train::MicroBatch& batch) const final;
   int64_t Count(const train::MicroBatch& batch) const final { return int64_t{batch.sequences} * batch.context; }
   at::Tensor Loss(const train::MicroBatch& batch, const train::RandomKey* key) final;
 
-  // Runs the block whose first parameter is number `first` over h {rows, width}. It opens its own Autocast scope
+  // Runs the block whose first parameter is number `first` over h {rows, width}. A block opens its own Autocast scope
   // (recompute.h).
   virtual at::Tensor RunBlock(int layer, int first, const at::Tensor& h, const train::MicroBatch& batch,
                               const train::RandomKey* key) const = 0;
 
   const ModelSpec& spec() const { return spec_; }
-  // Applies the LayerNorm with weight and bias at parameters `first` and `first` + 1.
+  // Applies the LayerNorm whose weight and bias are parameters `first` and `first` + 1.
   at::Tensor Norm(const at::Tensor& h, int first) const;
   // Computes causal attention through LibTorch's fused kernel. `qkv` {rows, 3 x width} holds all of q, then k, then v,
   // each split into heads in order. Returns {rows, width}.

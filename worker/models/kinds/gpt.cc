@@ -28,7 +28,7 @@
 namespace rekindle::models {
 namespace {
 
-// Numbers the parameters of a block from its first one, in the order of the layout.
+// Numbers the parameters of a GPT block from its first one, in the order of the layout.
 enum BlockParameter { kLn1 = 0, kQkv = 2, kProj = 3, kLn2 = 4, kUp = 6, kDown = 7, kBlockParameters = 8 };
 
 class Gpt : public Decoder {

@@ -1,6 +1,6 @@
 // Makes GPT-2. Parameters have the names and shapes of Hugging Face's GPT2Model ("h.0.attn.c_attn.weight" [in, out]
-// ...), so that its sets of weights can be read and written. Matrices start as normal with deviation 0.02, but those of
-// c_proj with 0.02 / sqrt(2 layers). Dropout works as in gpt.cc.
+// ...), so that published sets of weights can be read and written. Matrices start as normal with standard deviation
+// 0.02, but those of c_proj with 0.02 / sqrt(2 layers). Dropout works as in gpt.cc.
 #include <ATen/ops/add.h>
 #include <ATen/ops/addmm.h>
 
@@ -17,7 +17,7 @@
 namespace rekindle::models {
 namespace {
 
-// Numbers the parameters of a block from its first one, in the order of the layout.
+// Numbers the parameters of a GPT-2 block from its first one, in the order of the layout.
 enum BlockParameter { kLn1 = 0, kAttn = 2, kAttnProj = 4, kLn2 = 6, kFc = 8, kFcProj = 10, kBlockParameters = 12 };
 
 class Gpt2 : public Decoder {
@@ -50,7 +50,7 @@ class Gpt2 : public Decoder {
   }
 
  private:
-  // Projects `h`. The weights are [in, out], as published.
+  // Applies a linear layer to `h`. Its weights are [in, out], as GPT-2 was published.
   at::Tensor Project(const at::Tensor& h, int first) const {
     return at::addmm(parameter(first + 1), h, parameter(first));
   }

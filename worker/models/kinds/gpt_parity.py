@@ -1,4 +1,4 @@
-"""Runs the same model in PyTorch for gpt_parity_test.cc, and writes the loss and the gradients. It prints nothing.
+"""Runs the GPT of gpt_parity_test.cc in PyTorch, and writes the loss and the gradients. It prints nothing.
 
 usage: gpt_parity.py LAYERS HEADS WIDTH CONTEXT SEQUENCES IN OUT
 

@@ -1,5 +1,5 @@
-// Checks that the same weights and text give PyTorch's own loss and gradients. The test is skipped where the wheels'
-// Python has no torch.
+// Checks that a GPT has the same loss and gradients as PyTorch for the same weights and text. The test is skipped where
+// the wheels' Python has no torch.
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"

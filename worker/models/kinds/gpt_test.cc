@@ -108,7 +108,7 @@ TEST(GptTest, AShorterContextWorks) {
   EXPECT_EQ(test.Backward(batch).loss.count, 5);
 }
 
-// A micro-batch has the same bits when it is recomputed. Everything else rests on this promise.
+// A micro-batch has the same bits when it is recomputed. The recovery from a lost rank rests on this property.
 TEST(GptTest, AMicroBatchHasTheSameBitsWhenRecomputed) {
   for (const ModelSpec& spec : {SmallSpec(), SmallSpec(0.2), In(ComputeType::kBfloat16), In(ComputeType::kFloat16)}) {
     TestModel first(spec);
@@ -128,11 +128,11 @@ TEST(GptTest, AMicroBatchHasTheSameBitsWhenRecomputed) {
   }
 }
 
-// Compares central differences of the loss with the gradient, at the steepest entry of each parameter.
+// Compares the gradient with central differences of the loss, at the steepest entry of each parameter.
 TEST(GptTest, GradientsMatchFiniteDifferences) {
   for (double dropout : {0.0, 0.3}) {
     TestModel test(SmallSpec(dropout));
-    // The larger weights move the model away from its flat start.
+    // Larger weights move the model away from its initial state, where the loss is nearly flat.
     for (float& w : test.weights()) w *= 3;
     train::MicroBatch batch = test.Batch(1);
     Gradients gradients = test.Backward(batch, {4, 1});

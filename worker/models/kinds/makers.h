@@ -1,4 +1,4 @@
-// Declares the functions that make the models. Each model is one file here. This header does not use torch.
+// Declares the functions that make the models. Each model is one file in this folder. This header does not use torch.
 #ifndef REKINDLE_WORKER_MODELS_KINDS_MAKERS_H_
 #define REKINDLE_WORKER_MODELS_KINDS_MAKERS_H_
 
@@ -9,7 +9,7 @@
 
 namespace rekindle::models {
 
-// Makes the model. REQUIRES: `spec` has passed CheckSpec, and `layout` is that of its kind.
+// Makes a model of one kind. REQUIRES: `spec` has passed CheckSpec, and `layout` is that of the kind.
 //
 // A gradient has the same bits whenever a micro-batch is recomputed, in any process with the same PinnedEnvironment and
 // thread count. Backward and Evaluate return INVALID_ARGUMENT for a malformed batch and OUT_OF_RANGE for a loss that is

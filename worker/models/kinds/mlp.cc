@@ -4,7 +4,7 @@
 //
 // The loss is the summed cross-entropy over `classes`, or with 0 classes the summed squared error of one output.
 // Parameters are named as PyTorch names those of a ModuleList `layers` of Linear: "layers.0.weight" [out, in],
-// "layers.0.bias". Matrices start as normal with deviation sqrt(2 / in) (He et al., 2015), biases as 0.
+// "layers.0.bias". Matrices start as normal with standard deviation sqrt(2 / in) (He et al., 2015), biases as 0.
 #include <ATen/ops/linear.h>
 #include <ATen/ops/relu.h>
 

@@ -1,4 +1,4 @@
-"""Runs the same models in PyTorch for models_parity_test.cc, and writes the loss and the gradients. It prints nothing.
+"""Runs the models of models_parity_test.cc in PyTorch, and writes the loss and the gradients. It prints nothing.
 
 usage: models_parity.py gpt2 LAYERS HEADS WIDTH CONTEXT VOCABULARY SEQUENCES IN OUT
        models_parity.py mlp LAYERS WIDTH INPUTS CLASSES SAMPLES IN OUT
@@ -155,7 +155,7 @@ def main():
         file.write(loss.detach().double().numpy().tobytes())
         for p in model.parameters():
             file.write(p.grad.contiguous().numpy().tobytes())
-        # The statistic that moved a buffer follows from new = 0.9 old + 0.1 statistic.
+        # PyTorch has moved each buffer by new = 0.9 old + 0.1 statistic, from which the statistic is computed.
         at = sum(p.numel() for p in model.parameters())
         for b in buffers.values():
             old = torch.frombuffer(data, dtype=torch.float32, count=b.numel(), offset=4 * at).double()

@@ -1,5 +1,5 @@
-// Checks that the same weights and samples give PyTorch's own loss, gradients and batch-norm statistics. The test is
-// skipped where the wheels' Python has no torch.
+// Checks that the models have the same loss, gradients and batch-norm statistics as PyTorch for the same weights and
+// samples. The test is skipped where the wheels' Python has no torch.
 #include <gtest/gtest.h>
 
 #include "worker/models/testing/parity_testing.h"
@@ -32,8 +32,8 @@ TEST_F(ModelsParityTest, Gpt2) {
   ExpectParity(test, batch, "models_parity.py gpt2 2 2 32 16 300 3");
 }
 
-// Sums over images run in another order, so errors are larger. The errors of convolutions are largest, because their
-// sums cancel.
+// PyTorch sums over images in another order, so the errors of ResNets are larger. The errors of convolutions are
+// largest, because their sums cancel.
 TEST_F(ModelsParityTest, Resnet) {
   for (const char* kind : {"resnet18", "resnet50"}) {
     TestModel test({.kind = kind, .width = 8, .classes = 10});

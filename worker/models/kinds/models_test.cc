@@ -1,4 +1,4 @@
-// Tests what holds for every model except gpt, which has tests of its own.
+// Tests what holds for every model except the byte-level GPT, which has tests of its own.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,10 +14,10 @@ namespace {
 
 struct Case {
   ModelSpec spec;
-  // `features` is 0 for a model on tokens.
+  // `features` is the number of values of a sample. It is 0 for a model on tokens.
   int features = 0;
-  // `gradient_error` is the error allowed in bf16. It is larger for the ResNets, because batch norm over four samples
-  // is imprecise. PyTorch's autocast has errors of 0.34 and 1.35 there.
+  // `gradient_error` is the relative error of gradients that is allowed in bf16. It is larger for the ResNets, because
+  // batch norm over four samples is imprecise. PyTorch's autocast has errors of 0.34 and 1.35 for them.
   double gradient_error = 0.1;
 };
 

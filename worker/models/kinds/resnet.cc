@@ -1,12 +1,12 @@
 // Makes ResNet-18 and ResNet-50 (He et al., 2016) for colour images of 32 x 32 pixels. The stem is a 3 x 3 convolution
-// of stride 1 without pooling, as in that paper's models for CIFAR. The four stages and their blocks are as in its
-// models for ImageNet.
+// of stride 1 without pooling, as in that paper's models for CIFAR. The four stages and their blocks are as in the
+// paper's models for ImageNet.
 //
 // Batch norm has eps 1e-5. It uses the statistics of the micro-batch in training and its buffers in an evaluation. The
 // buffers move by 0.1 a step towards the mean over the step's micro-batches (of the variance without bias).
 //
 // Parameters and buffers are named as in torchvision: "layer1.0.conv1.weight", "bn1.running_mean", "fc.bias" ...
-// Convolutions start as normal with deviation sqrt(2 / (out * kernel)), the last layer with sqrt(1 / in).
+// Convolutions start as normal with standard deviation sqrt(2 / (out * kernel)), the last layer with sqrt(1 / in).
 #include <ATen/ops/add.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
@@ -29,7 +29,8 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;
 
-// Goes through the layout as the forward does. Parameters and buffers come in the order in which they are used.
+// Goes through the layout as the forward of a ResNet does. Parameters and buffers come in the order in which they are
+// used.
 struct Walk {
   int parameter = 0;
   int buffer = 0;
@@ -77,7 +78,7 @@ class Resnet : public AtenModel {
   }
 
  private:
-  // Applies a convolution and batch norm.
+  // Applies a convolution and its batch norm.
   at::Tensor Convolve(Walk& walk, const at::Tensor& x, int64_t stride) {
     const at::Tensor& kernel = parameter(walk.parameter++);
     const int64_t padding = kernel.size(2) / 2;
@@ -88,7 +89,7 @@ class Resnet : public AtenModel {
     if (!walk.training) {
       return at::batch_norm(h, weight, bias, parameter(mean), parameter(variance), false, 0, kEpsilon, false);
     }
-    // With a momentum of 1 these become the micro-batch's own statistics.
+    // With a momentum of 1 batch norm sets its buffers to the micro-batch's own statistics.
     const at::Tensor batch_mean = at::empty_like(parameter(mean)).zero_();
     const at::Tensor batch_variance = at::empty_like(parameter(variance)).zero_();
     at::Tensor out = at::batch_norm(h, weight, bias, batch_mean, batch_variance, true, 1.0, kEpsilon, false);

@@ -18,26 +18,27 @@ namespace rekindle::models {
 namespace {
 
 constexpr uint64_t kProbeSeed = 20;
-// The probe makes at most this many floating-point operations, which take about 50 ms on one core.
+// The probe of the arithmetic makes at most `kProbeOperations` floating-point operations, which take about 50 ms on one
+// core.
 constexpr double kProbeOperations = 2e9;
 
-// This is the largest threshold that glibc accepts.
+// malloc keeps freed blocks below `kKeepBelowBytes`, which is the largest mmap threshold that glibc accepts.
 constexpr int kKeepBelowBytes = 32 << 20;
 
 struct FreeFloats {
   void operator()(float* p) const { std::free(p); }
 };
 
-// Allocates floats with the 64-byte alignment that BindWeights requires.
+// Allocates floats with the 64-byte alignment that Model::BindWeights requires.
 std::unique_ptr<float, FreeFloats> AllocateFloats(int64_t count) {
   size_t bytes = (static_cast<size_t>(count) * sizeof(float) + 63) / 64 * 64;
   return std::unique_ptr<float, FreeFloats>(static_cast<float*>(std::aligned_alloc(64, bytes)));
 }
 
-// The probe's tokens are below this number, or below the vocabulary if it is smaller.
+// The ids of the probe's tokens are below `kProbeIds`, or below the vocabulary if that is smaller.
 constexpr int kProbeIds = 256;
 
-// Makes samples whose features come from integer arithmetic alone.
+// Makes samples for the probe, whose features come from integer arithmetic alone.
 train::MicroBatch ProbeSamples(int samples, int features) {
   train::MicroBatch batch{.sequences = samples};
   for (int i = 0; i < samples * features; ++i) {
@@ -47,7 +48,7 @@ train::MicroBatch ProbeSamples(int samples, int features) {
   return batch;
 }
 
-// Makes a batch small enough for the probe.
+// Makes a micro-batch that is small enough for the probe.
 train::MicroBatch ProbeBatch(const ModelKind& kind, const ModelSpec& spec, int sequences) {
   if (kind.values != nullptr) return ProbeSamples(std::min(sequences, kind.probe_samples), kind.values(spec));
   double width = spec.width;
@@ -67,7 +68,7 @@ train::MicroBatch ProbeBatch(const ModelKind& kind, const ModelSpec& spec, int s
 }  // namespace
 
 void PinThreads(int threads) {
-  // Every micro-batch frees and allocates the same blocks. Keeping them avoids a page fault each time.
+  // Each micro-batch frees and allocates blocks of the same sizes. If malloc keeps them, they cause no page faults.
   mallopt(M_MMAP_THRESHOLD, kKeepBelowBytes);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   at::set_num_threads(threads);

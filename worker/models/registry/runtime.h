@@ -1,5 +1,5 @@
-// Sets up the numeric runtime of a process. It pins the number of threads and probes the results of the arithmetic.
-// This header does not use torch.
+// Sets up the numeric runtime of a process: pins the number of threads, and probes the results of the arithmetic. This
+// header does not use torch.
 #ifndef REKINDLE_WORKER_MODELS_REGISTRY_RUNTIME_H_
 #define REKINDLE_WORKER_MODELS_REGISTRY_RUNTIME_H_
 
@@ -10,15 +10,16 @@
 
 namespace rekindle::models {
 
-// Sets the number of compute threads of the process and keeps denormals. It must be called once, before anything else
-// of this folder. It also makes malloc keep freed memory, because a training loop soon allocates it again. The
-// instruction set is pinned before the process starts (see pinned_environment.h).
+// Sets the number of compute threads of the process, and lets arithmetic keep denormals. The function must be called
+// once, before any other of this folder. It also makes malloc keep freed memory, because a training loop soon allocates
+// it again. The instruction set is pinned before the process starts (see pinned_environment.h).
 void PinThreads(int threads);
 
 // Returns a digest (XXH3-128, hex) of the loss and all gradients of a fixed micro-batch on the fixed initial weights of
-// one layer of the job's model. Two processes with the same digest compute alike. The matrices have the job's sizes,
-// because kernels are chosen by size. Context and sequences are smaller where the work would take more than 100 ms. The
-// call also warms LibTorch up. Returns INVALID_ARGUMENT as MakeModel does.
+// one layer of the job's model. Two processes with the same digest compute the same bits. The matrices have the job's
+// sizes, because kernels are chosen by size. The context is shorter and the sequences are fewer where the forward and
+// backward would take much longer than 50 ms. The call also warms LibTorch up. Returns INVALID_ARGUMENT as MakeModel
+// does.
 absl::StatusOr<std::string> ProbeDigest(const ModelSpec& spec, int sequences);
 
 }  // namespace rekindle::models

@@ -18,7 +18,7 @@ std::string Digest(const ModelSpec& spec) {
   return digest.ok() ? *digest : "";
 }
 
-// The child process of OtherProcessesAgree runs this test, too.
+// The test OtherProcessesAgree runs this test in a child process and reads the digest that it prints.
 TEST(ProbeTest, IsStable) {
   std::string digest = Digest(kSpec);
   EXPECT_EQ(digest.size(), 32u);
@@ -46,7 +46,7 @@ TEST(ProbeTest, DependsOnTheModel) {
   EXPECT_FALSE(ProbeDigest(wider, 4).ok());
 }
 
-// Without a bound on its work this probe would not end.
+// Without a limit on the probe's work, the probe of this large model would not end.
 TEST(ProbeTest, ALargeModelIsProbedInASmallWay) {
   Digest({.kind = "gpt", .layers = 512, .heads = 16, .width = 512, .context = 1 << 20});
 }

@@ -1,5 +1,5 @@
-// Compares a model with PyTorch's own loss and gradients. A Python program gets the same weights and the same
-// micro-batch.
+// Compares a model's loss and gradients with those of PyTorch. A Python program gets the same weights and the same
+// micro-batch as the model.
 #ifndef REKINDLE_WORKER_MODELS_TESTING_PARITY_TESTING_H_
 #define REKINDLE_WORKER_MODELS_TESTING_PARITY_TESTING_H_
 
@@ -16,15 +16,16 @@
 
 namespace rekindle::models {
 
-// Returns whether the wheels' Python has torch. The tests are skipped without it.
+// Returns whether the wheels' Python has torch. Tests of parity with PyTorch are skipped without it.
 inline bool PythonHasTorch() {
   return std::system((std::string(REKINDLE_PYTHON) + " -c 'import torch, numpy' 2>/dev/null").c_str()) == 0;
 }
 
-// Runs `command` and compares its results with those of the model. `command` names the program and its arguments about
-// the model, and gets two more, IN and OUT. IN holds all weights and buffers as float32, then tokens (16 bits),
-// features and targets (float32), each where there are any. OUT holds the summed loss as float64, then all gradients,
-// and for buffers the statistics, as float32. Errors are measured against the largest gradient of the parameter.
+// Runs the Python program `command` and compares its results with those of the model. `command` names the program and
+// its arguments about the model, and gets two more, IN and OUT. IN holds all weights and buffers as float32, then the
+// micro-batch's tokens (16 bits), features and targets (float32), each if there are any. OUT holds the summed loss as
+// float64, then all gradients, and for buffers the statistics, as float32. Errors are measured against the largest
+// gradient of the parameter.
 inline void ExpectParity(TestModel& test, const train::MicroBatch& batch, const std::string& command,
                          double tolerance = 1e-4) {
   const common::TemporaryFolder temporary;

@@ -1,4 +1,4 @@
-// Pins threads as a trainer does, before any test runs.
+// Pins the number of threads as a trainer does, before any test runs.
 #include <gtest/gtest.h>
 
 #include "worker/models/registry/runtime.h"

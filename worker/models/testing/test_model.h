@@ -1,4 +1,4 @@
-// Provides what the tests of this folder share: a model with weights of its own, and its gradients as one flat vector.
+// Provides what the tests of the models share: a model with weights of its own, and its gradients as one flat vector.
 #ifndef REKINDLE_WORKER_MODELS_TESTING_TEST_MODEL_H_
 #define REKINDLE_WORKER_MODELS_TESTING_TEST_MODEL_H_
 
@@ -17,9 +17,9 @@ namespace rekindle::models {
 
 struct Gradients {
   train::LossSum loss;
-  // `values` holds the gradients as the layout packs them.
+  // `values` holds the gradients in the order in which the layout packs the parameters.
   std::vector<float> values;
-  // `order` lists the parameters in the order of arrival.
+  // `order` lists the parameters in the order in which their gradients arrived.
   std::vector<int> order;
 
   bool operator==(const Gradients& other) const {
@@ -52,7 +52,7 @@ class TestModel {
   train::Model& model() { return *model_; }
   std::span<float> weights() { return {weights_.get(), static_cast<size_t>(model_->layout().total)}; }
 
-  // Makes a micro-batch of tokens that depend on the index only.
+  // Makes a micro-batch of tokens that depend only on `index`, so they are the same in every call.
   train::MicroBatch Batch(int index, int sequences = 2) const {
     train::MicroBatch batch{.index = index, .sequences = sequences, .context = spec_.context};
     batch.tokens.resize(static_cast<size_t>(sequences) * (spec_.context + 1));
@@ -61,7 +61,7 @@ class TestModel {
     return batch;
   }
 
-  // Makes a micro-batch of features and targets that depend on the index only.
+  // Makes a micro-batch of features and targets that depend only on `index`, so they are the same in every call.
   static train::MicroBatch Samples(int index, int samples, int features, int classes) {
     train::MicroBatch batch{.index = index, .sequences = samples};
     uint32_t state = 17 * index + 1;
@@ -91,7 +91,7 @@ class TestModel {
     void operator()(float* p) const { std::free(p); }
   };
   ModelSpec spec_;
-  // The weights must outlive the model.
+  // `weights_` is declared before `model_`, so that the memory outlives the model that uses it.
   std::unique_ptr<float, Free> weights_;
   std::unique_ptr<train::Model> model_;
 };

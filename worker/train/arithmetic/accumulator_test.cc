@@ -31,8 +31,8 @@ void AddMicroBatch(const ParameterLayout& layout, const std::vector<float>& grad
   ASSERT_TRUE(accumulator->MicroBatchDone(index, {.sum = 1000.0 / (index + 3), .count = 512 + index}).ok());
 }
 
-// Holds the result of a step in memory. Micro-batches are distributed at random over a random number of ranks, in
-// random order, and buckets are summed over ranks in random order.
+// Holds the reduced result of a step. RunStep distributes the micro-batches at random over a random number of ranks, in
+// random order, and sums the buckets over the ranks in random order.
 struct Step {
   StepRecord record;
   std::vector<int64_t> fixed;
@@ -58,7 +58,8 @@ Step RunStep(const ParameterLayout& layout, const std::vector<std::vector<float>
     for (auto& accumulator : accumulators) {
       const int64_t* local = static_cast<const int64_t*>(accumulator->Data(bucket));
       for (int64_t i = 0; i < bucket.count; ++i) {
-        // The sum wraps, as a communicator's sum must, because attempts that overflow are summed before any rank knows.
+        // The sum over ranks wraps, as that of a communicator must, because an attempt that overflows is summed before
+        // any rank knows of the overflow.
         uint64_t sum = static_cast<uint64_t>(step.fixed[bucket.offset + i]) + static_cast<uint64_t>(local[i]);
         step.fixed[bucket.offset + i] = static_cast<int64_t>(sum);
       }
@@ -69,7 +70,7 @@ Step RunStep(const ParameterLayout& layout, const std::vector<std::vector<float>
   return step;
 }
 
-// This test checks that the result depends on the micro-batches, not on which rank computed which.
+// Checks that the result of exact reduction depends on the micro-batches, not on which rank computed which.
 TEST(ExactReductionTest, GroupingAndOrderDoNotMatter) {
   const ParameterLayout layout = testing::MakeLayout({70001, 3, 128, 1, 4096, 17});
   const OptimizerSpec optimizer;
@@ -159,7 +160,7 @@ TEST(AccumulatorTest, Float32SumsInOrder) {
   const ParameterLayout layout = testing::MakeLayout({10, 3});
   GradientAccumulator accumulator(&layout, Mode::kFloat32, kMicroBatches);
   EXPECT_EQ(accumulator.element_bytes(), sizeof(float));
-  // The second step overwrites the sums of the first.
+  // The sums of step 1 must overwrite those of step 0.
   for (int step = 0; step < 2; ++step) {
     accumulator.Begin(step, 0, {});
     std::vector<float> plain(layout.total);
@@ -194,7 +195,7 @@ TEST(AccumulatorTest, WithoutMicroBatchesTheSumsAreZero) {
   }
 }
 
-// After a failure the rank keeps the micro-batches that it holds, reduces them again and adds more.
+// After a failed reduction the rank keeps the micro-batches that it holds, adds more, and reduces all of them again.
 TEST(AccumulatorTest, HeldMicroBatchesSurviveAReductionThatCameToNothing) {
   const ParameterLayout layout = testing::MakeLayout({100, 20});
   const std::vector<int32_t> exponents(2, 30);
@@ -208,7 +209,7 @@ TEST(AccumulatorTest, HeldMicroBatchesSurviveAReductionThatCameToNothing) {
   straight.Begin(5, 0, exponents);
   for (int m : {0, 1, 2}) AddMicroBatch(layout, gradient(m), m, &straight);
   interrupted.Begin(5, 0, exponents);
-  // The sums are reduced before the rank holds anything.
+  // The sums are reduced once before the rank holds any micro-batch.
   EXPECT_EQ(sums(interrupted), std::vector<int64_t>(layout.total));
   AddMicroBatch(layout, gradient(2), 2, &interrupted);
   sums(interrupted);

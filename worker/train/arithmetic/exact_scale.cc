@@ -19,12 +19,13 @@ int LimitLog2(int micro_batches) {
 }
 
 bool Overflows(float maximum, int32_t exponent, int micro_batches) {
-  // The limit is a power of two far above 2^24, so |g * 2^e| > limit and |rint(g * 2^e)| > limit are equivalent.
+  // The limit for |q| is a power of two far above 2^24, so |g * 2^e| > limit and |rint(g * 2^e)| > limit are
+  // equivalent.
   return std::ldexp(static_cast<double>(maximum), exponent) > std::ldexp(1.0, LimitLog2(micro_batches));
 }
 
 int32_t ExponentFor(float maximum, int micro_batches) {
-  // The call below sets `log2_above` so that maximum < 2^log2_above.
+  // std::frexp sets `log2_above` so that maximum < 2^log2_above.
   int log2_above = 0;
   std::frexp(static_cast<double>(maximum), &log2_above);
   return Bounded(LimitLog2(micro_batches) - kHeadRoomLog2 - log2_above);

@@ -25,7 +25,7 @@ TEST(ExactScaleTest, LimitLeavesRoomForAllMicroBatches) {
 }
 
 TEST(ExactScaleTest, OverflowBeginsJustAboveTheLimit) {
-  // The limit multiplied by 2^30 is 2^LimitLog2(4).
+  // With exponent 30, a gradient of `limit` becomes the largest allowed integer for four micro-batches, 2^LimitLog2(4).
   const float limit = 0x1p30f;
   EXPECT_FALSE(Overflows(limit, 30, 4));
   EXPECT_TRUE(Overflows(std::nextafter(limit, kInfinity), 30, 4));

@@ -31,10 +31,11 @@ class BucketReadiness {
   // The `buckets` must outlive this object and cover the layout.
   explicit BucketReadiness(const std::vector<GradientBucket>* buckets);
 
-  // Forgets what has arrived. The caller must call this before each backward.
+  // Forgets which parameters have arrived. The caller must call Reset() before each backward.
   void Reset();
-  // Calls ready(b) for each bucket b that is now complete and whose predecessors are all complete. Each bucket is
-  // announced once between two calls of Reset(). REQUIRES: each parameter arrives once between two calls of Reset().
+  // Notes that the gradient of `parameter` has arrived. Calls ready(b) for each bucket b that is now complete and whose
+  // predecessors are all complete. Each bucket is announced once between two calls of Reset(). REQUIRES: each parameter
+  // arrives once between two calls of Reset().
   void Arrived(int parameter, const std::function<void(int bucket)>& ready);
   bool AllReady() const { return next_ == static_cast<int>(buckets_->size()); }
 

@@ -16,14 +16,15 @@ namespace rekindle::train {
 
 inline constexpr int64_t kNormBlockElements = 65536;
 
-// The class is thread-compatible.
+// SquaresGatherer is thread-compatible.
 class SquaresGatherer {
  public:
   explicit SquaresGatherer(const ParameterLayout& layout);
-  // Adds a reduced bucket while it is still in the cache. It replaces what was gathered from the same bucket before.
-  // `exponents` has one value a parameter when gradient.fixed is set, else it is ignored.
+  // Adds the squares of a reduced bucket while the bucket is still in the cache. They replace those that were gathered
+  // from the same bucket before. `exponents` has one value a parameter when gradient.fixed is set, else it is ignored.
   void Add(const GradientView& gradient, std::span<const int32_t> exponents, const GradientBucket& bucket);
-  // Returns the sum over the newest values of every bucket. It is not finite exactly when an element is not finite.
+  // Returns the sum of squares over the newest values of every bucket. The sum is not finite exactly when an element is
+  // not finite.
   double Total() const;
 
  private:
@@ -35,11 +36,11 @@ class SquaresGatherer {
     double squares = 0;
   };
   std::vector<Piece> pieces_;
-  // `first_piece_` gives the first piece of each parameter, and at the end the number of pieces.
+  // `first_piece_` gives the first piece of each parameter. Its last element is the number of pieces.
   std::vector<size_t> first_piece_;
 };
 
-// Returns the sum of squares of the whole gradient at once.
+// Returns the sum of squares of a whole gradient in one call. SquaresGatherer takes it bucket by bucket.
 double GradientSumOfSquares(const ParameterLayout& layout, const GradientView& gradient,
                             std::span<const int32_t> exponents);
 

@@ -14,9 +14,10 @@
 
 namespace rekindle::train {
 
-// Exactly one of `fixed` and `values` is set, and it points to ParameterLayout::total elements.
+// Points to a flat gradient. Exactly one of `fixed` and `values` is set, and it points to ParameterLayout::total
+// elements.
 struct GradientView {
-  // The gradient is g = fixed * 2^-exponent, with one exponent a parameter.
+  // In fixed point the gradient is g = fixed * 2^-exponent, with one exponent a parameter.
   const int64_t* fixed = nullptr;
   const float* values = nullptr;
   // `squares` is the GradientSumOfSquares of this gradient, where it is known already.
@@ -35,7 +36,7 @@ class GradientBuffer {
   void* data() { return data_.get(); }
   int64_t* fixed() { return exact_ ? static_cast<int64_t*>(data_.get()) : nullptr; }
   float* values() { return exact_ ? nullptr : static_cast<float*>(data_.get()); }
-  // Returns the address of an element, for collectives.
+  // Returns the address of an element of the gradient, for collectives.
   void* At(int64_t element) { return static_cast<char*>(data_.get()) + element * (exact_ ? 8 : 4); }
   GradientView view() { return {.fixed = fixed(), .values = values(), .squares = std::nullopt}; }
 

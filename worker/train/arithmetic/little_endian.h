@@ -31,7 +31,8 @@ class RecordWriter {
 class RecordReader {
  public:
   explicit RecordReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  // Returns false and leaves *value unchanged when fewer bytes are left.
+  // Reads the next value of the record. Returns false and leaves *value unchanged when fewer bytes are left than it
+  // has.
   template <typename T>
   bool Get(T* value) {
     static_assert(std::is_arithmetic_v<T>);

@@ -13,13 +13,13 @@
 
 namespace rekindle::train {
 
-// Holds the scale as a part of StateScalars.
+// Holds the loss scale, which is a part of StateScalars.
 struct LossScale {
   // The summed loss of a micro-batch is multiplied by 2^log2.
   int32_t log2 = 0;
   // `good_steps` counts the steps applied in a row since the scale changed.
   int32_t good_steps = 0;
-  // `skipped` counts the attempts thrown away since the job began.
+  // `skipped` counts the attempts that were thrown away since the job began, because their gradients overflowed.
   int64_t skipped = 0;
 
   bool operator==(const LossScale&) const = default;
@@ -27,26 +27,28 @@ struct LossScale {
 
 class LossScaler {
  public:
-  // `kGrowthInterval` counts steps and has PyTorch's value, like `kInitialLog2`. The three exponents apply to the scale
-  // of a micro-batch's mean loss. An overflow at `kMinimumLog2` is the fault of the model.
+  // `kGrowthInterval` is a number of steps. It and `kInitialLog2` have PyTorch's values. Each `k...Log2` is an
+  // exponent of the scale of a micro-batch's mean loss. An overflow at `kMinimumLog2` is the fault of the model.
   static constexpr int kGrowthInterval = 2000;
   static constexpr int kInitialLog2 = 16;
   static constexpr int kMaximumLog2 = 32;
   static constexpr int kMinimumLog2 = 0;
 
-  // `micro_batch_tokens` is the number of tokens that a loss sums over, and it is above 0. Every precision except FP16
-  // has the constant scale 1.
+  // `micro_batch_tokens` is the number of tokens that the loss of a micro-batch sums over, and it is above 0. Every
+  // precision except FP16 has the constant loss scale 1.
   LossScaler(ComputeType compute, int64_t micro_batch_tokens);
 
   LossScale Initial() const;
-  // Returns the scale after a step that was applied.
+  // Returns the loss scale after a step that was applied.
   LossScale Applied(LossScale scale) const;
-  // Returns the scale after an attempt whose gradients were not finite. Returns nullopt when the scale is not to blame.
+  // Returns the loss scale after an attempt whose gradients were not finite. Returns nullopt if the scale is constant
+  // or is already the lowest one.
   std::optional<LossScale> Overflowed(LossScale scale) const;
 
  private:
   const bool dynamic_;
-  // `mean_log2_` is the exponent of the scale that makes a sum a mean, which is about -log2(tokens).
+  // `mean_log2_` is the exponent of the scale that turns the summed loss of a micro-batch into its mean, which is about
+  // -log2(tokens).
   const int32_t mean_log2_;
 };
 

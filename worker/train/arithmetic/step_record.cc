@@ -12,7 +12,7 @@
 namespace rekindle::train {
 namespace {
 
-// The four bytes spell "RSR2".
+// The magic number of an encoded StepRecord spells "RSR2".
 constexpr uint32_t kMagic = 0x32525352;
 constexpr int kLossUnitLog2 = 20;
 constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4 + 4 + 4;
@@ -48,7 +48,7 @@ void AddLoss(int micro_batch, const LossSum& loss, int micro_batches, StepRecord
 
 void AddNotFinite(int micro_batch, int parameter, StepRecord* record) {
   if (micro_batch > record->bad_micro_batch) return;
-  // Within one micro-batch the loss takes precedence over every gradient.
+  // If several values of one micro-batch are not finite, the record names the loss (-1) rather than a parameter.
   const bool earlier = micro_batch < record->bad_micro_batch;
   record->bad_parameter = earlier ? parameter : std::min(parameter, record->bad_parameter);
   record->bad_micro_batch = micro_batch;
@@ -112,7 +112,7 @@ absl::Status CombineRecords(const StepRecord& other, StepRecord* into) {
         absl::StrCat("ranks disagree on the step: ", into->step, " attempt ", into->attempt, " (", into->maxima.size(),
                      " parameters) and ", other.step, " attempt ", other.attempt, " (", other.maxima.size(), ")"));
   }
-  // The addition is unsigned, so hostile or wrong values wrap in a defined way, and CheckWhole refuses them.
+  // The integers are added as unsigned, so hostile or wrong values wrap in a defined way, and CheckWhole refuses them.
   const auto add = [](int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   };

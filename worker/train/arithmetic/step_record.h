@@ -24,17 +24,20 @@ struct StepRecord {
   // `loss` is the summed loss in units of 2^-20 nats. Each micro-batch's loss is limited so that the sum cannot wrap.
   int64_t loss = 0;
   int64_t tokens = 0;
-  // `micro_batches` counts the micro-batches in the sums.
+  // `micro_batches` is the number of micro-batches whose values are in the sums.
   int32_t micro_batches = 0;
-  // `micro_batch_check` sums a hash of each index, so that no micro-batch is in twice and none is missing.
+  // `micro_batch_check` is the sum of a hash of each micro-batch's index. It shows whether a micro-batch is in the sums
+  // twice or is missing.
   uint64_t micro_batch_check = 0;
   // `loss_not_finite` says that a loss was NaN, infinite or beyond the limit. Such a loss is not in `loss`.
   bool loss_not_finite = false;
   // `bad_micro_batch` is the first micro-batch whose loss or gradient was not finite.
   int32_t bad_micro_batch = kNoMicroBatch;
-  // `bad_parameter` is the first such parameter of that micro-batch. The value -1 stands for the loss.
+  // `bad_parameter` is the first parameter of `bad_micro_batch` whose gradient was not finite. The value -1 stands for
+  // the loss.
   int32_t bad_parameter = -1;
-  // `maxima` has one value a parameter, the largest |gradient| of one micro-batch. Infinity means not finite.
+  // `maxima` has one value a parameter, the largest |gradient| of any single micro-batch. Infinity stands for a
+  // gradient that is not finite.
   std::vector<float> maxima;
 
   // Returns the mean loss in nats a token, or 0 if there are no tokens.
@@ -43,28 +46,29 @@ struct StepRecord {
   bool NotFinite() const;
 };
 
-// Returns a record without micro-batches, which is the neutral element of CombineRecords.
+// Returns a record that holds no micro-batches, which is the neutral element of CombineRecords.
 StepRecord EmptyRecord(int64_t step, int64_t attempt, size_t parameters);
 
-// Adds one micro-batch's loss. `micro_batches` is M. A loss above 2^(42 - ceil(log2 M)) nats counts as not finite.
+// Adds the loss of one micro-batch to the record. `micro_batches` is M, the number in the whole step. A loss above
+// 2^(42 - ceil(log2 M)) nats counts as not finite.
 void AddLoss(int micro_batch, const LossSum& loss, int micro_batches, StepRecord* record);
 
-// Notes that a gradient of this micro-batch was not finite. `parameter` is the first such parameter. An earlier
-// micro-batch that is already noted takes precedence.
+// Notes that a gradient of `micro_batch` was not finite. `parameter` is the first parameter with such a gradient. If an
+// earlier micro-batch is noted already, the record keeps that one.
 void AddNotFinite(int micro_batch, int parameter, StepRecord* record);
 
-// Returns the size in bytes of every record with that many parameters.
+// Returns the size in bytes of an encoded record with `parameters` parameters.
 size_t RecordBytes(size_t parameters);
 std::vector<uint8_t> EncodeRecord(const StepRecord& record);
-// Returns INVALID_ARGUMENT unless `bytes` is a record with `parameters` parameters.
+// Decodes a record. Returns INVALID_ARGUMENT unless `bytes` is a record with `parameters` parameters.
 absl::Status DecodeRecord(std::span<const uint8_t> bytes, size_t parameters, StepRecord* record);
 
 // Adds `other` to `into`. Returns FAILED_PRECONDITION, and leaves `into` unchanged, when the two differ in step,
 // attempt or number of parameters.
 absl::Status CombineRecords(const StepRecord& other, StepRecord* into);
 
-// Returns OK when the record holds each of the M micro-batches exactly once. Otherwise returns INTERNAL, and nothing
-// may be applied.
+// Returns OK when the record holds each of the M micro-batches of the step exactly once. Otherwise returns INTERNAL,
+// and the step must not be applied.
 absl::Status CheckWhole(const StepRecord& record, int micro_batches);
 
 }  // namespace rekindle::train

@@ -63,7 +63,7 @@ TEST(StepRecordTest, CatchesMicroBatchesThatAreDoubledOrMissing) {
   EXPECT_TRUE(CheckWhole(of({2, 0, 3, 1}), 4).ok());
   EXPECT_EQ(CheckWhole(of({0, 1, 2}), 4).code(), absl::StatusCode::kInternal);
   EXPECT_EQ(CheckWhole(of({0, 1, 2, 2}), 4).code(), absl::StatusCode::kInternal);
-  // These indices have the same sum as the right ones.
+  // The indices 0, 0, 3, 3 have the same sum as the right ones, 0, 1, 2, 3.
   EXPECT_EQ(CheckWhole(of({0, 0, 3, 3}), 4).code(), absl::StatusCode::kInternal);
   EXPECT_EQ(CheckWhole(of({}), 4).code(), absl::StatusCode::kInternal);
 }
@@ -98,7 +98,7 @@ TEST(StepRecordTest, NamesTheFirstThatIsNotFiniteInWhateverOrder) {
     EXPECT_EQ(decoded.bad_micro_batch, 5);
     EXPECT_EQ(decoded.bad_parameter, 1);
   }
-  // The loss takes precedence over a gradient.
+  // If a loss and a gradient of one micro-batch are not finite, the record names the loss (-1).
   AddNotFinite(5, -1, &a);
   EXPECT_EQ(a.bad_parameter, -1);
   EXPECT_EQ(EmptyRecord(7, 1, 3).bad_micro_batch, kNoMicroBatch);
@@ -136,7 +136,7 @@ TEST(StepRecordTest, RefusesMalformedBytes) {
   std::vector<uint8_t> bad = good;
   bad[0] ^= 1;
   EXPECT_FALSE(DecodeRecord(bad, 3, &out).ok());
-  // The two values make the last maximum negative or NaN.
+  // A top byte of 0x80 makes the last maximum negative, and 0xff makes it NaN.
   for (uint8_t top : {0x80, 0xff}) {
     bad = good;
     bad[bad.size() - 1] = top;

@@ -11,19 +11,20 @@ namespace rekindle::train {
 
 struct Directive {
   enum class Action { kNone, kWait, kRun, kYield, kExit };
-  // `action` is kNone before the first directive arrives.
+  // `action` is what the trainer has to do. It is kNone before the first directive arrives.
   Action action = Action::kNone;
   Membership membership;
-  // With kYield, `checkpoint` requests a checkpoint at the boundary.
+  // With kYield, `checkpoint` requests a checkpoint at the step boundary at which the trainer yields.
   bool checkpoint = false;
-  // `checkpoint_until` is the deadline of that checkpoint, in steady seconds. It counts from the first directive that
-  // requested it. The value 0 means no limit.
+  // `checkpoint_until` is the deadline of the checkpoint that a yield requests, by the trainer's clock. It counts from
+  // the first directive that requested the checkpoint. The value 0 means no limit.
   double checkpoint_until = 0;
-  // With kWait, `find_checkpoint` names the manifest to look for. It is empty if there is nothing to look for.
+  // With kWait, `find_checkpoint` names the manifest that the trainer has to look for in the store. It is empty if
+  // there is none to look for.
   std::string find_checkpoint;
-  // `verify_checkpoint` says that the checkpoint counts only once every byte of it has been read.
+  // `verify_checkpoint` says that a checkpoint counts as found only once every byte of it has been read.
   bool verify_checkpoint = false;
-  // When Report::looked is below `look`, the trainer has to look for the newest checkpoint again.
+  // When Report::looked is below Directive::look, the trainer has to look for the newest checkpoint again.
   int64_t look = 0;
   // `without_store` tells the trainer not to wait until the job's store can be read.
   bool without_store = false;

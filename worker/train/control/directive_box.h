@@ -9,17 +9,17 @@
 
 namespace rekindle::train {
 
-// The class is thread-safe. It calls nothing while it holds its lock.
+// DirectiveBox is thread-safe. It calls nothing while it holds its lock.
 class DirectiveBox {
  public:
-  // Replaces the directive and wakes everyone who waits.
+  // Replaces the directive in the box and wakes every thread that waits for a newer one.
   void Put(Directive directive);
-  // Ends all waits, now and from now on. Nobody is left to bring a newer directive.
+  // Ends all waits, present and later ones, because no newer directive can come any more.
   void Close();
 
   // Returns the newest directive. Its action is kNone before the first Put().
   Directive Latest() const;
-  // Returns a number that grows with each Put().
+  // Returns the version of the directive, a number that grows with each Put().
   int64_t Version() const;
   // Waits until Version() differs from `seen`, until the box is closed, or until `seconds` have passed.
   void WaitForChange(int64_t seen, double seconds) const;

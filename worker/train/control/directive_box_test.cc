@@ -7,7 +7,7 @@
 namespace rekindle::train {
 namespace {
 
-// A wait that ends only by this time has missed what it waited for.
+// A thread that waits as long as `kForEver` seconds has missed the directive that should have woken it.
 constexpr double kForEver = 600;
 
 TEST(DirectiveBoxTest, AReaderIsWokenByANewerDirective) {

@@ -15,7 +15,7 @@ class LeaseTest : public testing::Test {
 
 TEST_F(LeaseTest, CountsFromTheSendingOfTheNewestAnsweredRequest) {
   EXPECT_FALSE(lease_.Holds(1));
-  // The request was sent at 990 and is answered only now.
+  // The lease counts from 990, when the request was sent, although the answer comes only at 1000.
   lease_.Begin(1, 600, 990);
   now_ = 1589.9;
   EXPECT_TRUE(lease_.Holds(1));
@@ -23,7 +23,7 @@ TEST_F(LeaseTest, CountsFromTheSendingOfTheNewestAnsweredRequest) {
   EXPECT_FALSE(lease_.Holds(1));
   lease_.Renew(1, 1580);
   EXPECT_TRUE(lease_.Holds(1));
-  // Answers may overtake each other.
+  // The answer to a request sent at 1570 comes late and must not shorten the lease.
   lease_.Renew(1, 1570);
   now_ = 2179.9;
   EXPECT_TRUE(lease_.Holds(1));
@@ -40,7 +40,7 @@ TEST_F(LeaseTest, AnAnswerOfAnotherGenerationRenewsNothing) {
   lease_.Begin(5, 60, 1060);
   EXPECT_FALSE(lease_.Holds(4));
   EXPECT_TRUE(lease_.Holds(5));
-  // This generation is announced late.
+  // Generation 4 is announced after generation 5, so it is ignored.
   lease_.Begin(4, 60, 1060);
   EXPECT_TRUE(lease_.Holds(5));
 }
@@ -60,7 +60,7 @@ TEST_F(LeaseTest, NobodyStepsWhenTheJobMaySpendNoMore) {
   now_ = 1055;
   EXPECT_FALSE(lease_.Holds(2));
   EXPECT_FALSE(lease_.MaySpend());
-  // This is an older answer that was overtaken.
+  // The answer to the request sent at 990 was overtaken by a newer answer and is ignored.
   lease_.Spend(600, 990);
   EXPECT_FALSE(lease_.MaySpend());
   lease_.Spend(60, 1050);

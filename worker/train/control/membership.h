@@ -1,4 +1,4 @@
-// Declares the members of one generation and what each of them does, as the coordinator made it.
+// Declares the membership of a generation: its members and what each of them does, as the coordinator decided it.
 #ifndef REKINDLE_WORKER_TRAIN_CONTROL_MEMBERSHIP_H_
 #define REKINDLE_WORKER_TRAIN_CONTROL_MEMBERSHIP_H_
 
@@ -13,24 +13,25 @@ struct Member {
   std::string node;
   std::string address;
   std::string host;
-  // In every whole step the member computes the micro-batches [begin, end).
+  // In every whole step the member computes the micro-batches with the indices [begin, end).
   int begin = 0;
   int end = 0;
-  // `holds` and `adds` apply to the interrupted step only.
+  // `holds` and `adds` are micro-batches of the step that the generation before left unfinished: those that the member
+  // has computed already, and those that it has to compute.
   std::vector<int> holds;
   std::vector<int> adds;
   bool needs_state = false;
 };
 
 struct ShardHolders {
-  // `first` and `second` are ranks.
+  // `first` and `second` are the ranks that hold the shard.
   int first = 0;
   int second = 0;
 };
 
 struct Membership {
   enum class Source { kInitial, kRank, kCheckpoint };
-  // `generation` is 0 where there is no membership.
+  // `generation` is the number of the generation. It is 0 where there is no membership.
   int generation = 0;
   // `members` is indexed by rank.
   std::vector<Member> members;
@@ -44,24 +45,24 @@ struct Membership {
   // The job has had `interruptions` interruptions until this generation, in `node_hours` hours of its nodes.
   int interruptions = 0;
   double node_hours = 0;
-  // `shards` says who holds the optimizer's moments. It is empty when every member has all of them.
+  // `shards` names the holders of each shard of the optimizer's moments. It is empty when every member has all moments.
   std::vector<ShardHolders> shards;
-  // `micro_batch` counts samples. The value 0 means that the size stays as before.
+  // `micro_batch` is the number of samples of a micro-batch. The value 0 means that the size stays as before.
   int micro_batch = 0;
-  // `finishing` says that all steps are made. The members only save the final state.
+  // `finishing` says that all steps of the job are made, so that the members only save the final state.
   bool finishing = false;
-  // `final_store` is the place for the final state. It is empty when that is the job's store.
+  // `final_store` is the store that takes the final state. It is empty when that is the job's own store.
   std::string final_store;
   // `lease_seconds` is the length of the lease (see Lease). With 0, silence of the coordinator never ends the
   // generation.
   double lease_seconds = 0;
   // `lease_save_seconds` is the time that the save at the end of the lease may take.
   double lease_save_seconds = 0;
-  // `lease_step_seconds` limits the age of another rank's message that its lease holds. An older message does not
-  // count.
+  // A message in which another rank says that its lease holds counts only while the message is at most
+  // `lease_step_seconds` old.
   double lease_step_seconds = 0;
-  // `digest` covers all other fields and is made by the coordinator. It distinguishes two memberships that have the
-  // same generation number.
+  // `digest` is a digest of all other fields, which the coordinator computes. It distinguishes two memberships that
+  // have the same generation number.
   std::string digest;
 
   // Returns the rank of `trainer`, or -1 where it is not a member.

@@ -20,7 +20,7 @@ struct Accused {
 };
 
 struct CheckpointName {
-  // `manifest` is empty where there is no checkpoint.
+  // `manifest` is the name of the checkpoint's manifest. It is empty where there is no checkpoint.
   std::string manifest;
   int generation = 0;
   int64_t step = 0;
@@ -36,7 +36,7 @@ struct StepLoss {
   double value = 0;
 };
 
-// Says what a lever did last, and what it has saved so far.
+// Says what a lever (docs/levers.md) did last, and how much it has saved so far.
 struct LeverNote {
   std::string lever;
   int64_t step = 0;
@@ -53,9 +53,9 @@ struct Report {
   bool has_state = false;
   int64_t step = 0;
   int64_t attempt = 0;
-  // `held_blocks` names the moments that this rank holds, as pairs [begin, end) of blocks one after the other.
+  // `held_blocks` names the blocks of the optimizer's moments that this rank holds, as a list of pairs [begin, end).
   std::vector<int> held_blocks;
-  // `total_blocks` is the number of all blocks. The value 0 means that the rank holds all moments.
+  // `total_blocks` is the number of all blocks of the moments. The value 0 means that the rank holds all moments.
   int total_blocks = 0;
   // `prepared` says that this rank can turn its moments into those of the next step by itself.
   bool prepared = false;
@@ -74,20 +74,20 @@ struct Report {
   std::string missing_reason;
   std::vector<DamagedCheckpoint> damaged;
   int store_generation = 0;
-  // `looked` is the highest Directive::look that this trainer has followed.
+  // `looked` is the highest Directive::look for which this trainer has looked into the store.
   int64_t looked = 0;
-  // `stored_job_file` is the store's job.json as the trainer saw it when it followed `looked`. It is empty once no look
-  // is requested.
+  // `stored_job_file` is the content of the store's job.json, which the trainer read when it followed the request
+  // `looked`. It is empty while the directive does not ask the trainer to look.
   std::string stored_job_file;
   std::vector<std::string> skipped_checkpoints;
   CheckpointName committed;
   // `restored` is one sentence that says what was restored last, and from where.
   std::string restored;
-  // `flush` is one sentence that says what was saved before an announced interruption, and why so much.
+  // `flush` is one sentence that says what was saved before an announced interruption, and why that amount was chosen.
   std::string flush;
   std::string checkpoint_error;
   int checkpoints_failed = 0;
-  // `checkpoint_interval_seconds` is the interval that this trainer chose as rank 0.
+  // `checkpoint_interval_seconds` is the time between two checkpoints that this trainer chose as rank 0.
   double checkpoint_interval_seconds = 0;
   std::string checkpoint_interval_reason;
   int64_t completed_step = 0;
@@ -96,29 +96,30 @@ struct Report {
   double learning_rate = 0;
   double loss_scale = 0;
   int64_t skipped_steps = 0;
-  // `micro_batch` is 0 before it is known, and common::kSearchingMicroBatch during the search.
+  // `micro_batch` is the micro-batch size. It is 0 before the size is known, and common::kSearchingMicroBatch during
+  // the search for it.
   int micro_batch = 0;
-  // `micro_batch_reason` is not empty when this trainer has found the size by searching.
+  // `micro_batch_reason` is not empty when this trainer has found the micro-batch size by searching.
   std::string micro_batch_reason;
   double micro_batch_search_seconds = 0;
   // `out_of_memory` is set when a lack of memory interrupted the trainer. It says how that was noticed.
   std::string out_of_memory;
-  // `levers` is keyed by the name of the lever.
+  // `levers` has what each lever (docs/levers.md) has reported last, keyed by the lever's name.
   std::map<std::string, LeverNote> levers;
   StepLoss validation;
   double unigram_bits_per_byte = 0;
-  // `epoch_steps` is the number of steps that read as many samples as there are.
+  // `epoch_steps` is the number of steps of one epoch, in which as many samples are read as the data has.
   double epoch_steps = 0;
   std::string state_digest;
-  // `straggler_cause` is a name from CauseName(). It is empty if the rank is slow at nothing.
+  // `straggler_cause` is the name, from CauseName(), of what makes this rank slow. It is empty if the rank is not slow.
   std::string straggler_cause;
   std::string straggler;
   // `stop_reason` says why the job finished before the last step.
   std::string stop_reason;
   std::string error;
   bool error_is_jobs_fault = false;
-  // `store_unseen` says that the trainer could not look into the job's store, and that the directive allowed it to go
-  // on.
+  // `store_unseen` says that the trainer could not look into the job's store, and that the directive allowed it to
+  // train nevertheless.
   bool store_unseen = false;
 };
 

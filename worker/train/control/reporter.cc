@@ -23,10 +23,10 @@ void Reporter::Enter(const Membership& membership) {
   report_.phase = Phase::kRunning;
   report_.error.clear();
   report_.generation = membership.generation;
-  // The step may go back to that of a checkpoint.
+  // If the generation resumes from an earlier checkpoint, the steps after it do not count as completed any more.
   report_.completed_step = std::min(report_.completed_step, membership.step);
   report_.accusations.clear();
-  // The sentences about the generation before have already been reported.
+  // These sentences tell of the generation before and have already been reported.
   report_.restored.clear();
   report_.flush.clear();
   control_.Publish(report_, true);
@@ -109,7 +109,7 @@ void Reporter::EndApply(int64_t step, int64_t attempt, const std::set<int>& next
 
 void Reporter::Leave(Phase phase, int64_t step) {
   const common::MutexLock lock(mutex_);
-  // The interruption was already reported, and it stays so until the next membership.
+  // An interruption that was already reported stays in the report until the next membership.
   if (interrupted_) return;
   report_.phase = phase;
   report_.step = step;

@@ -15,45 +15,48 @@
 
 namespace rekindle::train {
 
-// The class is thread-safe.
+// Reporter is thread-safe.
 class Reporter {
  public:
   explicit Reporter(ControlPlane& control) : control_(control) {}
 
-  // Changes any field and publishes the report. Pass `urgent` when the coordinator may have to decide on it.
+  // Lets `change` set any field of the report, and publishes it. The caller must pass `urgent` when the coordinator may
+  // have to decide on the change.
   void Update(const std::function<void(Report&)>& change, bool urgent);
   Report Snapshot() const;
 
-  // Enters `membership`. The phase becomes RUNNING, and no interruption is noted.
+  // Reports that the rank enters `membership`. The phase becomes RUNNING, and the report has no interruption any more.
   void Enter(const Membership& membership);
-  // Sets the micro-batches of the step. The rank promises to hold all of them.
+  // Sets the micro-batches of the step that the rank computes. The rank promises to hold all of them.
   void Assign(const std::set<int>& micro_batches);
   void Computed(int count);
 
   // Reports that the rank waits at a step boundary, or that it steps again.
   void Stand(bool stands);
 
-  // Reports that the communicator of `generation` ended with this error. A generation that was already left is ignored.
+  // Reports that the communicator of `generation` ended with `error`. The call does nothing if the rank has already
+  // left that generation.
   void Interrupt(int generation, const Membership& membership, const absl::Status& error,
                  const std::vector<comm::Accusation>& accusations);
 
-  // Sets the moments that the rank holds from now on, and clears `prepared`. Returns false if an interruption was
-  // already reported with the moments held before.
+  // Sets the blocks of the moments that the rank holds from now on, and clears `prepared`. Returns false if an
+  // interruption was already reported with the moments that the rank held before.
   bool Hold(std::vector<int> blocks, int total_blocks);
 
-  // Reports that the step is reduced and can be applied by this rank alone, where it holds the moments. Returns false
+  // Reports that the step is reduced and that this rank alone can apply it to the moments that it holds. Returns false
   // if the rank was interrupted. The step must then not be completed.
   bool Prepare();
 
-  // Returns true if the caller may write the parameters. It must then call EndApply. Returns false if the rank was
-  // interrupted, and the caller must not write.
+  // Returns true if the caller may write the parameters. The caller must then call EndApply() afterwards. Returns false
+  // if the rank was interrupted, and the caller must not write.
   bool BeginApply();
-  // Reports that the rank is wholly at `step` and promises the micro-batches `next` of it.
+  // Reports that the rank is wholly at `step` and promises to compute the micro-batches `next` of it.
   void EndApply(int64_t step, int64_t attempt, const std::set<int>& next);
 
-  // Leaves the generation in good order. It does nothing if the rank was interrupted before.
+  // Reports that the rank leaves the generation in good order. The call does nothing if the rank was interrupted
+  // before.
   void Leave(Phase phase, int64_t step);
-  // Reports that the rank is not in the newer generation. It holds nothing that counts and may join again.
+  // Reports that the rank is not a member of the newer generation, so it holds nothing that counts and may join again.
   void BecomeReady();
 
  private:

@@ -37,7 +37,7 @@ TrainSpec SpecWith(const CheckpointSpec& checkpoint, int steps) {
 
 bool Ended(const v1::JobStatus& status) { return status.state() == v1::SUCCEEDED || status.state() == v1::FAILED; }
 
-// Maps each generation and trainer to the steps that the trainer began to save.
+// Maps each generation and trainer to the steps whose save the trainer began.
 using Begun = std::map<int, std::map<std::string, std::set<int>>>;
 
 class EngineCheckpointTest : public testing::Test {
@@ -92,7 +92,8 @@ class EngineCheckpointTest : public testing::Test {
     }
     return begun;
   }
-  // Checks that every rank of a generation saved the same steps. A rank may have been lost before the newest of them.
+  // Checks that every rank of a generation saved the same steps. The newest of these steps may be missing on a rank
+  // that was lost.
   void ExpectRanksAgreed() {
     for (const auto& [generation, trainers] : ReadBegun()) {
       std::set<int> all;
@@ -107,7 +108,7 @@ class EngineCheckpointTest : public testing::Test {
     }
   }
 
-  // Kills the trainer within the step, however fast the steps are.
+  // Kills the trainer from within the first backward after `step` steps, so that the kill cannot come too late.
   void KillAt(int64_t step, LocalTrainer& trainer) {
     kill_at_ = step;
     victim_ = &trainer;
@@ -140,7 +141,8 @@ TEST_F(EngineCheckpointTest, EverySecondsFollowsTheClock) {
   ExpectUndisturbedResult();
   ExpectRanksAgreed();
   const std::vector<checkpoint::ManifestName> names = store_.Names();
-  // The clock stands still while ranks wait for each other, and a save may last several of these short steps.
+  // The limits are wide. The test's clock stands still while ranks wait for each other, and a save, which delays the
+  // next one, may last several of the test's short steps.
   EXPECT_GE(names.size(), 5);
   EXPECT_LE(names.size(), 300 / (kSteps - 3) + 1);
   for (size_t i = 1; i + 1 < names.size(); ++i) EXPECT_GE(names[i].step - names[i - 1].step, kSteps - 3);
@@ -148,7 +150,7 @@ TEST_F(EngineCheckpointTest, EverySecondsFollowsTheClock) {
 
 TEST_F(EngineCheckpointTest, RanksAgreeThroughKills) {
   Start({.kind = CheckpointSpec::Kind::kEverySeconds, .every_seconds = 4 * kStepSeconds}, 1000, 3);
-  // Rank 0 decides when to save.
+  // Trainer 0 is rank 0, which decides when to save. After its death another rank has to decide this.
   KillAt(300, *trainers_[0]);
   AwaitStep(60);
   trainers_[1]->Kill();
@@ -195,7 +197,8 @@ TEST_F(EngineCheckpointTest, AutoTellsItsIntervalAndWhy) {
   EXPECT_GE(store_.Names().size(), 2);
 }
 
-// When all nodes are about to go, what fits in the time is saved. The job then goes on from there elsewhere.
+// When all nodes are about to go, the ranks save what fits in the time. The job then goes on from this checkpoint on
+// other nodes.
 TEST_F(EngineCheckpointTest, AFlushBeforeAllNodesAreGone) {
   Start({.kind = CheckpointSpec::Kind::kEverySteps, .every_steps = 1000}, 3000, 2);
   AwaitStep(50);
@@ -211,14 +214,14 @@ TEST_F(EngineCheckpointTest, AFlushBeforeAllNodesAreGone) {
 }
 
 TEST_F(EngineCheckpointTest, NothingIsTriedThatCannotEndInTime) {
-  // These are more steps than the trainers can make within the notice.
+  // The nodes leave 1.5 s after they were told. In this time the trainers cannot make `kSteps` steps.
   constexpr int kSteps = 8000;
   Start({.kind = CheckpointSpec::Kind::kEverySteps, .every_steps = 20}, kSteps, 2);
   AwaitStep(50);
   for (const char* node : {"n0", "n1"}) coordinator_->Feed(core::DrainNode{node, 1.5, "notice"});
   ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::PENDING || Ended(s); }));
   std::set<int> flushed = store_.urgent_steps();
-  // The final checkpoint has all the time it needs.
+  // The checkpoint of the last step is also an urgent save, but has no deadline. So the test does not count it.
   flushed.erase(kSteps);
   EXPECT_THAT(flushed, testing::IsEmpty());
   Add("n2");
@@ -255,8 +258,8 @@ TEST_F(EngineCheckpointTest, ABrokenStoreDoesNotStopTraining) {
   EXPECT_GE(store_.Names().size(), 2);
 }
 
-// A coordinator that is out of date may have formed such a generation. The generation ends, so that it does not go on
-// training while a newer coordinator knows nothing of it.
+// A generation whose saves the store refuses may have been formed by a coordinator that is out of date. It has to end,
+// so that it does not go on training while a newer coordinator knows nothing of it.
 TEST_F(EngineCheckpointTest, AGenerationOfWhichTheStoreTakesNothingEnds) {
   store_.Refuse(3);
   Start({.kind = CheckpointSpec::Kind::kEverySteps, .every_steps = 20}, 400, 2);

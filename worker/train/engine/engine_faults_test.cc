@@ -40,7 +40,7 @@ TEST_F(EngineTest, BrokenConnectionsReFormTheSameMembers) {
 }
 
 TEST_F(EngineTest, WhatNeverStepsIsTriedEverMoreSlowlyAndGoesOnWhenItCan) {
-  // The test breaks the first `kBroken` generations.
+  // The test breaks the connections of the first `kBroken` generations.
   constexpr int kBroken = 5;
   before_collective_ = [&](size_t trainer) {
     if (coordinator_->Status().generation() <= kBroken) trainers_[trainer]->BreakConnections();
@@ -74,15 +74,15 @@ TEST_F(EngineTest, AnAbortInMidBackwardLosesNoMicroBatch) {
   EXPECT_TRUE(broken);
   int backwards = 0;
   for (const auto& trainer : trainers_) backwards += trainer->model().backwards;
-  // No trainer died, so nothing was computed twice.
+  // Only connections broke and no trainer died, so no micro-batch was computed twice.
   EXPECT_EQ(backwards, 400 * spec_.micro_batches());
 }
 
 TEST_F(EngineTest, WithoutACoordinatorRanksKeepStepping) {
-  // Only one trainer's thread uses `generation` until the latch opens.
+  // `generation` needs no lock, because only the thread of trainer 0 uses it until the latch `stepped_alone` opens.
   int generation = 0;
   std::latch stepped_alone(1);
-  // Three trainers make every step.
+  // The job needs three workers, so all three trainers take part in every step.
   min_workers_ = 3;
   Start(SmallSpec(400), 3, [&](int trainer, int64_t step) {
     if (trainer != 0) return;

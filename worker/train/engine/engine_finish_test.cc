@@ -1,5 +1,5 @@
-// Tests the end of jobs whose store does not take the final checkpoint. The state is kept, handed on, and saved later
-// or elsewhere. It is computed again if all its holders are gone.
+// Tests the end of jobs whose store does not take the final checkpoint. The trainers keep the final state, hand it on,
+// and save it later or elsewhere. If all its holders are gone, the state is computed again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr int kBreaksAt = 25;
 
 class EngineFinishTest : public EngineTest {
  protected:
-  // Starts a job that makes all its steps. Its store breaks before the last of them.
+  // Starts a job whose store breaks before the last step, and waits until the job has made all its steps.
   void StartAndFinishInVain(int trainers, bool sharded = false) {
     TrainSpec spec = SmallSpec(kSteps);
     spec.checkpoint = {.kind = CheckpointSpec::Kind::kEverySteps, .every_steps = 10};
@@ -51,7 +51,7 @@ class EngineFinishTest : public EngineTest {
   }
   LocalTrainer& Holder(int rank = 0) { return TrainerAt(coordinator_->Status().members(rank).trainer()); }
   static int Newest(MemoryCheckpoints& store) { return store.Names().empty() ? -1 : store.Names().back().step; }
-  // Makes the store work again, and lets the job retry at once.
+  // Makes the store work again, and lets the job retry its final save at once.
   void Heal() {
     store_.SetBroken(false);
     coordinator_->Feed(core::ResumeJob{LocalCoordinator::kUid});
@@ -83,7 +83,7 @@ TEST_F(EngineFinishTest, ThoseThatHaveAShardedStateTogetherKeepIt) {
 TEST_F(EngineFinishTest, ItIsHandedOnBeforeItsNodeLeaves) {
   StartAndFinishInVain(2);
   AwaitHolders(1);
-  // The new trainer cannot look into the store, and need not.
+  // A new trainer can take over the final state although it cannot look into the store.
   store_.SetUnreadable(true);
   const std::string node = coordinator_->Status().members(0).node();
   Add("new");

@@ -1,4 +1,4 @@
-// Tests what lies beside a job's checkpoints while the job trains and after its end.
+// Tests what the file job.json beside a job's checkpoints says while the job trains and after its end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

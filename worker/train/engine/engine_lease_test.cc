@@ -1,4 +1,5 @@
-// Tests engines that hear nothing from the coordinator any more. Each has a clock of its own that jumps ahead.
+// Tests engines that hear nothing from the coordinator any more. Each engine has a lease clock of its own that the test
+// lets jump ahead.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,9 +17,9 @@ namespace rekindle::train {
 namespace {
 
 constexpr size_t kTrainers = 3;
-// From step `kCutAt` on no trainer hears anything.
+// From step `kCutAt` on no trainer hears anything from the coordinator.
 constexpr int kCutAt = 20;
-// The lease lasts 600 seconds, so `kLongerThanL` is longer.
+// `kLongerThanL` is longer than the lease, which lasts 600 seconds.
 constexpr double kLongerThanL = 700;
 
 class EngineLeaseTest : public EngineTest {
@@ -27,7 +28,7 @@ class EngineLeaseTest : public EngineTest {
     for (auto& ahead : ahead_) ahead = 0;
     lease_clock_ = [this](size_t trainer) { return 1000 + ahead_.at(trainer); };
     timeline_ = testing::TempDir() + "lease." + std::to_string(getpid());
-    // Without a spare there is no lease.
+    // A generation gets a lease only if another one could be formed on other nodes, such as the test's spare node.
     has_spare_ = true;
     min_workers_ = static_cast<int>(kTrainers);
   }
@@ -41,8 +42,8 @@ class EngineLeaseTest : public EngineTest {
     Start(SmallSpec(steps), kTrainers, [this, jumps](size_t trainer, int64_t step) {
       if (trainer == 0 && step >= kCutAt && !cut_) {
         coordinator_->SetAway(true);
-        // `cut_` is set only now. A trainer that jumps while the coordinator still answers would get a lease that
-        // begins after the jump.
+        // `cut_` is set only after the coordinator is away. A trainer whose clock jumps while the coordinator still
+        // answers would get a lease that begins after the jump.
         cut_ = true;
       }
       if (cut_ && !back_ && ahead_.at(trainer) == 0 && jumps(trainer)) ahead_.at(trainer) = kLongerThanL;
@@ -57,8 +58,8 @@ class EngineLeaseTest : public EngineTest {
     std::vector<Mark> marks;
     std::ifstream file(timeline_);
     for (std::string line; std::getline(file, line);) {
-      const auto mark =
-          nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);  // The last line may be half written.
+      // The last line of the timeline may be incomplete, because a trainer may still be writing it.
+      const auto mark = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
       if (mark.is_discarded() || mark["event"] != event) continue;
       marks.push_back({mark["trainer"], mark["generation"], mark["step"]});
     }
@@ -103,7 +104,7 @@ TEST_F(EngineLeaseTest, OneLeaseThatHoldsIsEnoughForAll) {
   ExpectUndisturbedResult();
 }
 
-// The rank slept, so the other ranks' answer that a lease holds is too old for it.
+// A message in which another rank says that its lease holds is too old for a rank that slept after the exchange.
 TEST_F(EngineLeaseTest, OneThatSleptBetweenTheExchangeAndItsEndBelievesNobody) {
   std::atomic<bool> sleeps{false};
   before_collective_ = [&](size_t trainer) {

@@ -1,4 +1,4 @@
-// Runs as many ranks as there can be, as threads over the real transport, and one trainer more.
+// Runs a job with as many ranks as a job can have, as threads over the real transport, and with one trainer more.
 #include <gtest/gtest.h>
 
 #include "worker/train/testing/engine_test_fixture.h"
@@ -7,12 +7,12 @@ namespace rekindle::train {
 namespace {
 
 constexpr int kMost = 64;
-// No schedule of these tests needs `kStorm` generations.
+// If a test sees `kStorm` generations, the coordinator forms one generation after the other without end.
 constexpr int kStorm = 20;
 
 class EngineLimitTest : public EngineTest {
  protected:
-  // Starts a job that has one micro-batch more than it may have ranks.
+  // Starts a job that has one micro-batch more than it may have ranks, so that every rank gets at least one.
   void StartAll(int steps, int trainers) {
     spec_ = SmallSpec(steps);
     spec_.global_batch = kMost + 1;
@@ -23,7 +23,7 @@ class EngineLimitTest : public EngineTest {
     for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
   }
   // Waits until `step` is completed, the job has ended, or the coordinator forms one generation after the other.
-  // Returns the status then.
+  // Returns the job's status then.
   v1::JobStatus At(int step) {
     EXPECT_TRUE(coordinator_->Await(
         [&](const v1::JobStatus& s) { return s.step() >= step || s.generation() >= kStorm || Ended(s); }));

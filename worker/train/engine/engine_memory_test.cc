@@ -1,5 +1,5 @@
-// Tests that a job goes on with smaller micro-batches when memory runs out in a step. It stays in the same processes
-// and loses no step.
+// Tests that a job goes on with smaller micro-batches when memory runs out in a step. The trainer processes stay the
+// same, and no step is lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,14 +34,15 @@ TrainSpec Spec(bool exact) {
 
 bool Ended(const v1::JobStatus& status) { return status.state() == v1::SUCCEEDED || status.state() == v1::FAILED; }
 
-// Trains with one trainer for each element of `throws`. Those whose element is true run out of memory once each, in the
-// same step.
+// Trains with one trainer for each element of `throws`. Each trainer whose element is true runs out of memory once, all
+// in the same step.
 v1::JobStatus Train(bool exact, int at, const std::vector<bool>& throws) {
   setenv("REKINDLE_LOG_LEVEL", "error", 0);
   log::Init("engine_memory_test");
   LocalCoordinator coordinator(Spec(exact), 2);
   std::vector<std::atomic<bool>> thrown(throws.size());
-  // All wait here, so that none of them hears of another before it throws.
+  // The trainers that will run out of memory wait here for each other, so that each of them throws before it hears that
+  // another one ran out of memory.
   std::latch all_there(std::count(throws.begin(), throws.end(), true));
   std::vector<std::unique_ptr<LocalTrainer>> trainers;
   for (size_t i = 0; i < throws.size(); ++i) {
@@ -71,7 +72,7 @@ TEST(EngineMemoryTest, OneRankThatRunsOutOfMemoryMakesTheMicroBatchSmallerForAll
   EXPECT_EQ(status.resolved_spec().training().micro_batch(), 3);
   EXPECT_EQ(status.resolved_spec().training().global_batch(), 24);
   EXPECT_EQ(status.steps_redone(), 0);
-  // No trainer died and none joined.
+  // The number of the generation would be higher if a trainer had died or joined.
   EXPECT_EQ(status.generation(), 2);
   EXPECT_EQ(LeverText(status).substr(0, 30), "micro_batch goes from 6 to 3 a") << status.DebugString();
 }

@@ -1,4 +1,5 @@
-// Tests engines of unequal speed. The ranges follow the measured speeds, and the weights do not depend on them.
+// Tests engines of unequal speed. The ranges of micro-batches follow the measured speeds, and the weights do not depend
+// on the ranges.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ using testing::HasSubstr;
 using testing::Le;
 
 constexpr int kMicroBatches = 12;
-// `kFast` and `kSlow` are the times of one micro-batch.
+// `kFast` and `kSlow` are the times that a fast and a slow node need for one micro-batch.
 constexpr auto kFast = std::chrono::milliseconds(2);
 constexpr auto kSlow = std::chrono::milliseconds(6);
 
@@ -39,7 +40,8 @@ class EngineRangesTest : public testing::Test {
     setenv("REKINDLE_LOG_LEVEL", "error", 0);
     log::Init("engine_ranges_test");
   }
-  // Returns when all trainers step together. The slow node is the one named "slow".
+  // Starts a trainer on each of `nodes`, and returns when all of them step together. The slow node is the one named
+  // "slow".
   void Start(const std::vector<std::string>& nodes, int steps, bool exact = true) {
     spec_.seed = 5;
     spec_.steps = steps;
@@ -96,7 +98,7 @@ TEST_F(EngineRangesTest, ASlowRankGetsLessInTheSameGeneration) {
   EXPECT_EQ(status.generation(), generation);
   ASSERT_EQ(status.levers_size(), 1);
   EXPECT_EQ(status.levers(0).lever(), "ranges");
-  // The text is of the newest change. On a busy machine that is not always the first.
+  // `text` tells of the newest change of the ranges. On a busy machine that is not always the first change.
   EXPECT_THAT(status.levers(0).text(), HasSubstr("ranges go from "));
   EXPECT_THAT(status.levers(0).text(), HasSubstr("slow/0 takes"));
   Await([](const v1::JobStatus& s) { return s.members(1).straggler() == "compute"; });
@@ -104,7 +106,8 @@ TEST_F(EngineRangesTest, ASlowRankGetsLessInTheSameGeneration) {
   EXPECT_EQ(EndDigest(), UndisturbedDigest());
 }
 
-// The next membership is cut by the speeds that the ranks have measured, so that nothing has to be learned again.
+// The coordinator chooses the ranges of the next membership according to the speeds that the ranks have measured, so
+// that the ranks need not measure them again.
 TEST_F(EngineRangesTest, SharesSurviveAKillAndAJoinerGetsItsOwn) {
   Start({"a", "b", "slow"}, 1500);
   Await([](const v1::JobStatus& s) { return s.step() >= 15 && SizeOf(s, "slow") <= 3; });
@@ -123,7 +126,7 @@ TEST_F(EngineRangesTest, SharesSurviveAKillAndAJoinerGetsItsOwn) {
 TEST_F(EngineRangesTest, KillsAndBreaksWhileRangesMove) {
   Start({"a", "slow", "b"}, 1500);
   Await([](const v1::JobStatus& s) { return s.step() >= 3; });
-  // The generation ends before there are enough measurements.
+  // The generation ends before its ranks have measured enough to change the ranges.
   trainers_["a"]->BreakConnections();
   Await([](const v1::JobStatus& s) { return SizeOf(s, "slow") <= 3; });
   trainers_["slow"]->BreakConnections();

@@ -1,5 +1,6 @@
-// Tests the optimizer's state in shards. Whatever happens to the membership, no step is lost while one holder of each
-// shard lives. The final weights are those of an undisturbed run with the whole state on one worker, bit for bit.
+// Tests jobs whose optimizer state is in shards. Whatever happens to the membership, no step is lost while one holder
+// of each shard lives. The final weights are those of an undisturbed run with the whole state on one worker, bit for
+// bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-// The state has five shards and no more.
+// `kBallast` gives the state five blocks, so that it can be cut into five shards and no more.
 constexpr int64_t kBallast = 5 * checkpoint::kBlockElements - 1000;
 
 TrainSpec ShardedSpec(int steps) {
@@ -33,7 +34,7 @@ class EngineShardedTest : public EngineTest {
 };
 
 TEST_F(EngineShardedTest, TheResultIsThatOfTheWholeState) {
-  // With six trainers one of them holds no shard.
+  // The state has five shards, so with six trainers one of them holds no shard.
   for (int trainers : {1, 2, 3, 6}) {
     Start(ShardedSpec(30), trainers);
     ExpectUndisturbedResult();
@@ -98,7 +99,8 @@ TEST_F(EngineShardedTest, ADeathWhileShardsMoveCostsNothing) {
   for (int point = 0; point < 12; ++point) {
     std::atomic<bool> joined{false};
     std::atomic<int> left{point};
-    // The victim dies in one of the joiner's own first collectives, or in one of a rank that sends to the joiner.
+    // The victim is trainer 3, which joins late, or trainer 1, which sends shards to it. It dies in one of its first
+    // collectives after trainer 3 has joined.
     before_collective_ = [&](size_t trainer) {
       if (trainer == 3) joined = true;
       const size_t victim = point % 2 == 0 ? 3 : 1;
@@ -126,7 +128,8 @@ TEST_F(EngineShardedTest, WithoutBothHoldersOfAShardTheNewestCheckpointCounts) {
   trainers_[1]->Kill(/*agent_reports=*/false);
   trainers_[2]->Kill(/*agent_reports=*/false);
   ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.members_size() == 3 || Ended(s); }));
-  // A generation may have been formed between the two deaths, before its shards had moved.
+  // Either text is right. The second one comes if the coordinator formed a generation between the two deaths, but the
+  // shards were not yet on new holders when the second rank died.
   EXPECT_THAT(coordinator_->Status().last_event(),
               AnyOf(HasSubstr("both holders of optimizer shard 1, n1/0 and n2/0, are gone"),
                     HasSubstr("the live trainers do not have all of the optimizer's shards of one step")));
@@ -183,8 +186,8 @@ TEST_F(EngineShardedTest, FloatModeRunsAndSaysWhatItSaves) {
   const auto told = std::find_if(status.levers().begin(), status.levers().end(),
                                  [](const v1::LeverStatus& lever) { return lever.lever() == "sharded_state"; });
   ASSERT_NE(told, status.levers().end());
-  // Both moments have 10 blocks. A rank of four holds 4 to 6 of them. It also has room for one or two shards on their
-  // way, and for a piece.
+  // The two moments together have 10 blocks. Each of four ranks holds 4 to 6 of them, and also has room for one or two
+  // shards on their way, and for a piece of a shard.
   EXPECT_GT(told->bytes_saved(), 0) << told->text();
   EXPECT_LT(told->bytes_saved(), 6.0 * checkpoint::kBlockElements * 4) << told->text();
 }

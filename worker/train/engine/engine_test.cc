@@ -1,5 +1,5 @@
-// Runs engines as threads with the coordinator's real core and the real host transport. What a job computes and decides
-// is the same on any number of workers, bit for bit.
+// Runs engines as threads with the coordinator's real core and the real host transport, and checks that what a job
+// computes and decides is the same on any number of workers, bit for bit.
 #include "worker/train/engine/engine.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 namespace rekindle::train {
 namespace {
 
-// Returns null if the lever did nothing. On a busy machine one rank may be slower than another, so `ranges` may be
-// among the levers.
+// Returns what the lever `name` reported, or null if it did nothing. On a busy machine one rank may be slower than
+// another, so `ranges` may be among the levers of any test.
 const v1::LeverStatus* FindLever(const v1::JobStatus& status, const std::string& name) {
   const auto& levers = status.levers();
   const auto at = std::find_if(levers.begin(), levers.end(), [&](const auto& lever) { return lever.lever() == name; });
@@ -25,7 +25,7 @@ TEST_F(EngineTest, LearnsAndEndsWithADigest) {
   const v1::JobStatus status = AwaitEnd();
   ASSERT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
   EXPECT_EQ(status.step(), 60);
-  // The loss is log(16) = 2.77 at the start.
+  // The model predicts 16 symbols, so the loss is log(16) = 2.77 at the start.
   EXPECT_LT(status.loss(), 1.8);
   EXPECT_GT(status.validation_loss(), 0);
 }
@@ -50,7 +50,7 @@ TEST_F(EngineTest, SixteenBitsBetweenRanksLearnAlmostTheSameThroughAKill) {
     trainers_[1]->Kill();
     Add("n9");
     const v1::JobStatus status = AwaitEnd();
-    // Success means that all ranks ended with the same bits.
+    // A job succeeds only if all ranks ended with the same bits.
     ASSERT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
     EXPECT_EQ(status.steps_redone(), 0);
     losses[sixteen_bit] = status.validation_loss();
@@ -59,7 +59,7 @@ TEST_F(EngineTest, SixteenBitsBetweenRanksLearnAlmostTheSameThroughAKill) {
               sixteen_bit);
     Clear();
   }
-  // The loss is log(16) = 2.77 at the start.
+  // The model predicts 16 symbols, so the loss is log(16) = 2.77 at the start.
   EXPECT_LT(losses[0], 1.8);
   EXPECT_NE(losses[0], losses[1]);
   EXPECT_NEAR(losses[0], losses[1], 0.01 * losses[0]);
@@ -95,7 +95,7 @@ TEST_F(EngineTest, EveryOptimizerSurvivesLosses) {
     AwaitStep(30);
     trainers_[0]->Kill();
     ExpectUndisturbedResult();
-    // The loss is log(16) = 2.77 at the start.
+    // The model predicts 16 symbols, so the loss is log(16) = 2.77 at the start.
     EXPECT_LT(coordinator_->Status().loss(), 2.7);
     trainers_.clear();
     coordinator_.reset();
@@ -186,16 +186,17 @@ TEST_F(EngineTest, FloatModeRunsToo) {
   EXPECT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
 }
 
-// The scale is a power of two, and an attempt that overflowed is redone. So the weights are those of FP32.
+// The loss scale is a power of two, and an attempt that overflowed is redone. So the weights are those of FP32.
 TEST_F(EngineTest, LossScalingChangesNoBit) {
-  // This limits a sum over 36 tokens. At the initial scale of 2^10 some of them overflow.
+  // Gradients are summed over the 36 tokens of a micro-batch. With the initial loss scale of 2^10 some sums exceed
+  // `largest_gradient_`, so they overflow.
   largest_gradient_ = 2000;
   for (int trainers : {1, 3}) {
     TrainSpec spec = SmallSpec(100);
     spec.compute = ComputeType::kFloat16;
     Start(spec, trainers);
     AwaitStep(5);
-    // The ranks that take over, and those that join, have the scale too.
+    // The ranks that take over, and those that join, must have the same loss scale, too.
     if (trainers > 1) trainers_.front()->Kill();
     if (trainers > 1) Add("n3");
     const v1::JobStatus status = AwaitEnd();
@@ -208,7 +209,8 @@ TEST_F(EngineTest, LossScalingChangesNoBit) {
   }
 }
 
-// No scale fits the gradient of this batch. The scale that was tried last is not kept for the batches after it.
+// The gradient of the bad batch is not finite at any loss scale. The batches after it must get the scale from before
+// it, not the one that was tried last.
 TEST_F(EngineTest, ABadBatchInFloat16IsSkippedAndLeavesTheScale) {
   poison_ = [](int64_t step, int) { return step == 5 ? BigramModel::Poison::kGradient : BigramModel::Poison::kNone; };
   TrainSpec spec = SmallSpec();

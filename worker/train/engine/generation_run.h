@@ -1,7 +1,7 @@
 // Runs one generation on this rank, from the moment at which its ranks are connected and all have the state.
 //
-// A GenerationRun is born with a communicator and dies with it. What it knows is true of this generation alone, so a
-// newer one begins with nothing of it. What outlives a generation is in GenerationParts.
+// A GenerationRun is made for one communicator. What it knows is true of this generation alone, so a newer generation
+// begins with nothing of it. What outlives a generation is in GenerationParts.
 #ifndef REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_
 #define REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_
 
@@ -22,14 +22,15 @@
 
 namespace rekindle::train {
 
-// The class is thread-compatible.
+// GenerationRun is thread-compatible.
 class GenerationRun {
  public:
   // All arguments must outlive the run.
   GenerationRun(const Membership& membership, comm::Communicator& communicator, const GenerationParts& parts);
 
-  // Makes steps until the job is done or all ranks agree to yield, and returns OK then. Otherwise returns what ended
-  // the generation. REQUIRES: the state is that of the membership's step, and the saver has joined the generation.
+  // Makes steps until the job is done or all ranks agree to yield, and returns OK then. Otherwise returns the error
+  // that ended the generation. REQUIRES: the state is that of the membership's step, and the saver has joined the
+  // generation.
   absl::Status Run();
 
   // Returns the micro-batches that this rank computes next.
@@ -61,13 +62,14 @@ class GenerationRun {
   const GenerationParts parts_;
   StepRanges ranges_;
   Stragglers stragglers_;
-  // `learning_rate_` is that of the newest step. It is empty if the step's batch was skipped.
+  // `learning_rate_` is the learning rate of the newest step. It is empty if the step's batch was skipped.
   std::optional<double> learning_rate_;
-  // `yielded_` says that all ranks left the generation at the same boundary.
+  // `yielded_` says that all ranks left the generation at the same step boundary, because one was asked to yield.
   bool yielded_ = false;
-  // `stop_reason_` is set when a lever has ended the job at the present step.
+  // `stop_reason_` says why a lever has ended the job at the present step. It is empty if none has.
   std::string stop_reason_;
-  // `flush_until_` is the clock's time at which the nodes are gone. It is 0 if no end was announced.
+  // `flush_until_` is the time, by the trainer's clock, at which the nodes will be gone. It is 0 if no end was
+  // announced.
   double flush_until_ = 0;
   bool told_bytes_saved_ = false;
   bool out_of_memory_ = false;

@@ -1,4 +1,5 @@
-// Tests generations without a coordinator. Each rank is a thread that is told what a generation is and what to do.
+// Tests generations without a coordinator. Each rank is a thread, and the test tells it what the membership is and what
+// to do.
 #include "worker/train/engine/generation_run.h"
 
 #include <gmock/gmock.h>
@@ -29,10 +30,10 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 constexpr int kSteps = 12;
-// The deadlines are long because a busy machine is slow.
+// The deadlines of the communicator are long because a busy machine is slow.
 constexpr comm::Deadlines kPatience{.connect_seconds = 60, .progress_seconds = 60};
 
-// Has what one rank keeps over its generations.
+// Holds what one rank keeps from generation to generation.
 class Rank {
  public:
   Rank(TrainSpec spec, MemoryCheckpoints* store, const std::string& name)
@@ -42,7 +43,7 @@ class Rank {
     model.BindWeights(state_.weights.data());
   }
 
-  // Runs a generation from the present state to its end.
+  // Runs a generation of this rank, from the state that the rank has now until the generation ends.
   absl::Status Run(const Membership& membership, comm::Communicator& communicator) {
     control.Grant(membership.generation);
     reporter_.Enter(membership);
@@ -143,15 +144,15 @@ class GenerationRunTest : public testing::Test {
   void ExpectOk(const std::vector<absl::Status>& ends) {
     for (const absl::Status& end : ends) EXPECT_TRUE(end.ok()) << end;
   }
-  // Makes the rank hear `directive` while it computes the step after `step`. Its message of the step after that says
-  // so.
+  // Makes the rank hear `directive` while it computes the step that leads from `step` to `step` + 1. The rank tells the
+  // others of the directive in its message of the following step.
   void SayAt(size_t rank, int64_t step, const Directive& directive) {
     ranks_[rank]->model.before_backward = [this, rank, step, directive](int64_t now, int) {
       if (now == step) ranks_[rank]->control.Say(directive);
     };
   }
   Report ReportOf(size_t rank) const { return ranks_[rank]->control.report(); }
-  // Returns the digest of the job on one rank without a disturbance.
+  // Returns the digest of the job's final state when a single rank runs the job without a disturbance.
   std::string UndisturbedDigest() {
     generation_ = 0;
     Start(1);
@@ -179,7 +180,7 @@ TEST_F(GenerationRunTest, RanksThatMakeAllStepsHaveTheResultOfOne) {
 
 TEST_F(GenerationRunTest, AYieldIsAgreedAtABoundary) {
   Start(2);
-  // Rank 0 hears nothing of it.
+  // Only rank 1 is told to yield.
   SayAt(1, 4, {.action = Directive::Action::kYield});
   ExpectOk(RunGeneration());
   for (size_t i = 0; i < ranks_.size(); ++i) {
@@ -187,7 +188,7 @@ TEST_F(GenerationRunTest, AYieldIsAgreedAtABoundary) {
     EXPECT_EQ(ranks_[i]->step(), 6);
     EXPECT_THAT(ReportOf(i).assigned, IsEmpty());
   }
-  // The next generation goes on to the end.
+  // The next generation goes on to the end of the job.
   ranks_[1]->control.Say({.action = Directive::Action::kRun});
   ranks_[1]->model.before_backward = nullptr;
   ExpectOk(RunGeneration());
@@ -219,7 +220,7 @@ TEST_F(GenerationRunTest, TheDeadlineOfAFlushDiesWithItsGeneration) {
   ExpectOk(RunGeneration());
   EXPECT_THAT(ReportOf(0).flush, StartsWith("no flush"));
   EXPECT_THAT(store_.Names(), IsEmpty());
-  // The pause of the next generation has all the time it needs.
+  // The directive of the next generation states no deadline, so the save has all the time that it needs.
   SayAt(0, 5, {.action = Directive::Action::kYield, .checkpoint = true});
   ranks_[0]->control.Say({.action = Directive::Action::kRun});
   ExpectOk(RunGeneration());

@@ -7,7 +7,7 @@
 namespace rekindle::train {
 namespace {
 
-// After `kIdleSeconds` without news the thread checks whether it has to stop.
+// After `kIdleSeconds` without a new directive the thread of the watch checks whether it has to stop.
 constexpr double kIdleSeconds = 0.2;
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(GenerationWatch, EndsItOnceFromAnotherThread) {
   told.Put(Says(Directive::Action::kYield, 3));
   told.Put(Says(Directive::Action::kWait, 3));
   EXPECT_EQ(why.get_future().get(), "the coordinator says to wait: why");
-  // A second call of `end` would throw, because the promise already has its value.
+  // The watch must not call `end` a second time. The call would throw, because the promise already has its value.
   told.Put(Says(Directive::Action::kRun, 4));
   watch.Leave();
 }
@@ -55,7 +55,7 @@ TEST(GenerationWatch, NothingIsCalledAfterLeave) {
   DirectiveBox told;
   GenerationWatch watch(told);
   for (int generation = 1; generation < 200; ++generation) {
-    // A call of `end` after Leave() would write to freed memory.
+    // `called` is on the heap, so that a sanitizer notices a call of `end` after Leave(): it writes to freed memory.
     auto called = std::make_unique<int>(0);
     watch.Enter(generation, [&](const absl::Status&) { ++*called; });
     told.Put(Says(Directive::Action::kRun, generation + 1));

@@ -13,7 +13,7 @@
 
 namespace rekindle::train {
 
-// Says which checkpoint fits a job.
+// Says which checkpoint fits a job, and which part of it this rank needs.
 struct FittingCheckpoint {
   const std::string& spec_digest;
   const ParameterLayout& layout;
@@ -21,8 +21,9 @@ struct FittingCheckpoint {
   const std::vector<checkpoint::ElementRange>* wanted = nullptr;
 };
 
-// Reads the checkpoint that the membership names into `target`, which must have room for it. After an error `target` is
-// memory and no state. Returns FAILED_PRECONDITION if another job spec made the checkpoint.
+// Reads the checkpoint that the membership names into `target`, whose memory must be large enough. After an error
+// `target` still has its memory but holds no valid state. Returns FAILED_PRECONDITION if another job spec made the
+// checkpoint.
 absl::StatusOr<checkpoint::Restored> ReadCheckpoint(checkpoint::CheckpointClient& store, const Membership& membership,
                                                     const FittingCheckpoint& fitting, TrainState* target);
 

@@ -12,10 +12,10 @@
 namespace rekindle::train {
 namespace {
 
-// In a larger world only the rank whose share changes most is named.
+// If there are more than `kNamedRanks` ranks, only the one whose share changes most is named.
 constexpr size_t kNamedRanks = 8;
 
-// Returns the name of the slot, such as "n2/0". Readers do not care which process of the slot it is.
+// Returns a rank's node and its place on that node, such as "n2/0". The number of its process would not help readers.
 std::string NameOf(const Membership& membership, size_t rank) {
   const std::string& trainer = membership.members[rank].trainer;
   return trainer.substr(0, trainer.rfind('/'));
@@ -23,7 +23,7 @@ std::string NameOf(const Membership& membership, size_t rank) {
 
 std::string Milliseconds(double seconds) { return absl::StrFormat("%.3g ms", 1e3 * seconds); }
 
-// Returns the rank whose share changes most in relation to its size.
+// Returns the rank whose share of the micro-batches changes most in relation to its size.
 size_t MostChanged(const StepRanges::Recut& recut) {
   size_t most = 0;
   const auto change = [&](size_t i) {

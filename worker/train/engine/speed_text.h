@@ -10,11 +10,12 @@
 
 namespace rekindle::train {
 
-// Says how the shares of the `micro_batches` of a step change, and why. `ranges` are those after the change.
+// Says how the ranks' shares of the `micro_batches` of a step change, and why. `ranges` are the ranges after the
+// change.
 std::string DescribeRecut(const Membership& membership, const StepRanges& ranges, const StepRanges::Recut& recut,
                           int micro_batches);
 
-// Says what makes `rank` slow. Returns an empty text if it is slow at nothing.
+// Says what makes `rank` slow. Returns an empty text if the rank is not slow.
 std::string DescribeStraggler(const Membership& membership, int rank, const Straggling& straggling);
 
 }  // namespace rekindle::train

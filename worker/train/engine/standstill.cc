@@ -12,7 +12,7 @@ namespace {
 // Ranks that stand still ask each other every `kAskSeconds` whether they may go on.
 constexpr double kAskSeconds = 1;
 
-// Returns OK when some rank may step again.
+// Waits until the lease of some rank holds again, and returns OK then.
 absl::Status AwaitAnyLease(const Membership& membership, comm::Communicator& communicator,
                            const GenerationParts& parts) {
   const Lease& lease = parts.control.lease();

@@ -1,5 +1,5 @@
 // Keeps a generation from stepping while it hears nothing from the coordinator, because another generation could begin
-// elsewhere meanwhile. It stands still at a step boundary and goes on from there.
+// elsewhere meanwhile. The generation stands still at a step boundary and later goes on from there.
 #ifndef REKINDLE_WORKER_TRAIN_ENGINE_STANDSTILL_H_
 #define REKINDLE_WORKER_TRAIN_ENGINE_STANDSTILL_H_
 
@@ -11,12 +11,12 @@
 
 namespace rekindle::train {
 
-// Returns OK if what the ranks said about their leases still holds. This rank said it at `sent`, by the lease's clock.
-// Returns ABORTED if the machine slept in between.
+// Returns OK if this rank may still rely on the messages in which ranks said that their leases hold. `sent` is the
+// time, by the lease's clock, at which this rank sent its own message. Returns ABORTED if the machine slept in between.
 absl::Status CheckFresh(const Lease& lease, const Membership& membership, double sent);
 
-// Saves the state, and waits until some rank hears from the coordinator again. The call is collective. Returns ABORTED
-// if this rank must not go on.
+// Saves the state, and waits until the lease of some rank holds again. The call is collective. Returns ABORTED if this
+// rank must not go on.
 absl::Status StandStill(const Membership& membership, comm::Communicator& communicator, const GenerationParts& parts);
 
 }  // namespace rekindle::train

@@ -138,7 +138,7 @@ void Teller::Step(const StepFacts& facts) {
   control_.AddLoss({step, loss});
   reporter_.Update(
       [&](Report& r) {
-        // The exchange showed that every rank had applied the step before this one.
+        // The exchange of a step shows that every rank has applied the step before.
         r.completed_step = step - 1;
         r.loss = loss;
         if (facts.learning_rate) r.learning_rate = *facts.learning_rate;
@@ -170,7 +170,7 @@ void Teller::Lever(LeverNote note) {
 }
 
 void Teller::SmallerReduce(const Moment& moment, int64_t elements) {
-  // In a ring, all N ranks together send each element 2 (N - 1) times.
+  // A ring all-reduce over N ranks sends each element 2 (N - 1) times, counted over all ranks.
   const double bytes = 2.0 * (moment.world_size - 1) * static_cast<double>(elements) * sizeof(uint16_t);
   Lever(
       {.lever = "reduce",

@@ -1,5 +1,5 @@
-// Says what happens to a trainer, in its reports, its metrics, its timeline and its log. It decides nothing. What keeps
-// a report true while the state changes is the Reporter's task.
+// Says what happens to a trainer, in its reports, its metrics, its timeline and its log. Teller decides nothing, and
+// what keeps a report true while the state changes is the Reporter's task.
 #ifndef REKINDLE_WORKER_TRAIN_ENGINE_TELLER_H_
 #define REKINDLE_WORKER_TRAIN_ENGINE_TELLER_H_
 
@@ -22,14 +22,14 @@
 
 namespace rekindle::train {
 
-// Says where in the job something happens.
+// Names a point in a job's training: a step of a generation.
 struct Moment {
   int generation = 0;
   int64_t step = 0;
   int world_size = 0;
 };
 
-// Says what is known of a trainer before it trains. Report documents the fields.
+// Holds what is known of a trainer before it trains. Report documents the fields.
 struct Introduction {
   std::string data_fingerprint;
   std::string probe_digest;
@@ -40,7 +40,7 @@ struct Introduction {
   double micro_batch_search_seconds = 0;
 };
 
-// Says what a step did. `moment.step` and `scalars` are those after it.
+// Holds what Teller says about a step. `moment.step` and `scalars` are those after the step.
 struct StepFacts {
   Moment moment;
   const StepOutcome& outcome;
@@ -49,20 +49,21 @@ struct StepFacts {
   // `learning_rate` is empty if the batch was skipped.
   std::optional<double> learning_rate;
   double micro_batch_seconds = 0;
-  // `computed` is the number of micro-batches that this rank computed. `redone` says that they were computed before, in
-  // the generation that this step interrupted.
+  // `computed` is the number of micro-batches that this rank computed. `redone` says that they had been computed
+  // before, in the generation whose interruption left this step unfinished.
   int computed = 0;
   bool redone = false;
 };
 
-// The class is thread-compatible. Several tellers of one trainer would contradict each other.
+// Teller is thread-compatible. A trainer has only one, because several would contradict each other.
 class Teller {
  public:
   // All arguments must outlive the teller.
   Teller(ControlPlane& control, Reporter& reporter, MetricsBoard& metrics, Timeline& timeline)
       : control_(control), reporter_(reporter), metrics_(metrics), timeline_(timeline) {}
 
-  // These methods say how the trainer comes to a generation and leaves it. `seconds` is the time that it waited.
+  // The next methods say how the trainer comes to a generation and leaves it. `seconds` is the time that the trainer
+  // waited.
   void Introduce(const Introduction& introduction);
   void Ready();
   void StoreUnseen();
@@ -73,36 +74,39 @@ class Teller {
   void OutOfMemory(const absl::Status& status, int micro_batch);
   void Failed(const absl::Status& status);
 
-  // Says whether this trainer works. The agent of this node reads that.
+  // Says whether this trainer works, that is, steps or saves in a generation. The node's agent reads this from the
+  // metrics.
   void Works(bool works);
-  // Says that this rank stands still because nothing was heard of the coordinator, or because its job may not spend.
+  // Says that this rank stands still because it hears nothing from the coordinator, or because its job may not spend.
   void Stands(const Moment& moment, double lease_seconds, bool may_spend);
 
-  // These methods say what became of the state. `name` is that of a checkpoint.
+  // The next methods say what became of the state. `name` is the name of a checkpoint.
   void Restored(const Moment& moment, const std::string& name, const checkpoint::Restored& restored);
   void NotRestored(const std::string& name, const absl::Status& status);
   void CheckpointBegan(const Moment& moment);
   void KeepsFinalState(bool keeps);
   void Finished(int64_t step, const std::string& digest, const std::string& stop_reason);
 
-  // These methods say what the parts of a step cost, in seconds.
+  // The next methods say how long the parts of a step took, in seconds.
   void WaitedForCopy(double seconds);
   void Prepared(double seconds);
   void Applied(double seconds);
 
   void Step(const StepFacts& facts);
-  // Says nothing of an evaluation without micro-batches.
+  // Says what the loss of an evaluation is, or nothing if the evaluation has no micro-batches.
   void Evaluation(const StepRecord& evaluation);
   void Lever(LeverNote note);
-  // Says how many bytes the ranks together send less, because the `elements` of a gradient travel in 16 bits.
+  // Says how many bytes less the ranks together send, because the `elements` of a gradient travel in 16 bits.
   void SmallerReduce(const Moment& moment, int64_t elements);
 
-  // These methods say how fast this rank is. `micro_batches` counts those of a whole step that it computes.
+  // The next methods say how fast this rank is. `micro_batches` is the number of micro-batches of a whole step that the
+  // rank computes.
   void ShareIs(int micro_batches);
-  // Says that the ranges were cut anew and apply from the step after `step` on.
+  // Says that the ranges of micro-batches have changed. The new ranges apply to all steps after `step`.
   void Recut(int64_t step, const Membership& membership, const StepRanges& ranges, const StepRanges::Recut& recut,
              int micro_batches);
-  // Adds what a step saved by ranges that follow the speeds, and says at the end how much that was in all.
+  // Adds the seconds that a step saved because its ranges follow the ranks' speeds. AllSavedByRanges() says at the end
+  // how much that was in all.
   void SavedByRanges(double seconds) { ranges_.seconds_saved += seconds; }
   void AllSavedByRanges(int64_t step);
   // Says what this rank is slow at, if that has changed. The coordinator makes one event out of each change.
@@ -113,7 +117,7 @@ class Teller {
   Reporter& reporter_;
   MetricsBoard& metrics_;
   Timeline& timeline_;
-  // `ranges_` is what was said last of the ranges.
+  // `ranges_` is the newest note about the ranges.
   LeverNote ranges_{.lever = "ranges"};
 };
 

@@ -67,7 +67,7 @@ TEST_F(TellerTest, AReportHasWhatAStepDid) {
   outcome_.evaluation = {.step = 7, .loss = 4 << 20, .tokens = 1, .micro_batches = 1};
   TellStep(0.01);
   const Report report = control_.report();
-  // That all ranks have applied a step is known only from the exchange of the next.
+  // Only the exchange of the next step shows that all ranks have applied a step.
   EXPECT_EQ(report.completed_step, 7);
   EXPECT_DOUBLE_EQ(report.loss, 2);
   EXPECT_DOUBLE_EQ(report.learning_rate, 0.01);

@@ -1,5 +1,5 @@
-// Writes a timeline of events, one JSON object a line, with times of the machine's monotonic clock. The demo's table
-// and the recovery bench are made from it. Nothing is written unless a file is named.
+// Writes a timeline of a trainer's events, one JSON object a line, with times of the machine's monotonic clock. The
+// demo's table and the recovery bench are made from timelines. Nothing is written unless a file is named.
 #ifndef REKINDLE_WORKER_TRAIN_ENGINE_TIMELINE_H_
 #define REKINDLE_WORKER_TRAIN_ENGINE_TIMELINE_H_
 
@@ -8,7 +8,8 @@
 
 namespace rekindle::train {
 
-// Each line is one write, so the class is thread-safe. Errors are ignored, because a full disk must not stop training.
+// Each line of the timeline is written by one write, so the class is thread-safe. Errors are ignored, because a full
+// disk must not stop training.
 class Timeline {
  public:
   // Writes nothing if `path` is empty.

@@ -1,4 +1,5 @@
-// Ends the job when `patience` evaluations in a row were not better than the best by more than `min_delta`.
+// Ends the job when the validation loss of `patience` evaluations in a row was not better than the best by more than
+// `min_delta`.
 #include "absl/strings/str_cat.h"
 #include "worker/contract/spec.h"
 #include "worker/train/levers/step_lever.h"
@@ -10,7 +11,7 @@ constexpr char kName[] = "early_stop";
 constexpr char kBest[] = "early_stop.best", kBestStep[] = "early_stop.step", kBad[] = "early_stop.bad";
 
 constexpr Parameter kPatience{.field = "patience", .initial = 3, .low = 1, .high = 1e6};
-// `min_delta` is in nats a token.
+// `min_delta` of this lever is in nats a token.
 constexpr Parameter kMinDelta{.field = "min_delta", .initial = 0, .low = 0, .high = 1e6};
 constexpr Parameter kParameters[] = {kPatience, kMinDelta};
 

@@ -34,11 +34,11 @@ TEST(ScheduleTest, CosineFallsToTheFinalRatioAtTheLastStep) {
 TEST(ScheduleTest, EdgesStayWithinTheRange) {
   const ScheduleSpec all_warmup{.kind = "cosine", .warmup_steps = 5, .final_ratio = 0.1};
   EXPECT_DOUBLE_EQ(LearningRate(kOptimizer, all_warmup, 4, 5, {}), 1e-3);
-  // This job has fewer steps than its warm-up.
+  // The job of 3 steps is shorter than its warm-up of 5.
   EXPECT_DOUBLE_EQ(LearningRate(kOptimizer, all_warmup, 2, 3, {}), 0.6e-3);
   const ScheduleSpec cosine{.kind = "cosine"};
   EXPECT_NEAR(LearningRate(kOptimizer, cosine, 0, 1, {}), 0, 1e-18);
-  // This step is beyond the end of the job.
+  // Step 500 is beyond the end of the job of 100 steps.
   EXPECT_NEAR(LearningRate(kOptimizer, cosine, 500, 100, {}), 0, 1e-18);
   EXPECT_GE(LearningRate(kOptimizer, cosine, 99, 100, {}), 0);
 }

@@ -1,6 +1,5 @@
-// Names, once, the parameters that get no gradient because they are not a part of the loss or are cut off from it. The
-// lever looks at the tenth step (or the last step of a shorter job), because some weights rightly get no gradient in
-// the first steps.
+// Names, once, the parameters that get no gradient because the loss does not depend on them. The lever looks at the
+// tenth step (or the last step of a shorter job), because some weights rightly get no gradient in the first steps.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

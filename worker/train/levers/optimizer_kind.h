@@ -16,14 +16,14 @@ struct OptimizerKind {
   std::span<const Parameter> parameters;
   // `moments` is the number of moments that this kind keeps: 0 means none, 1 the first, 2 both.
   int moments;
-  // An elementwise kind can update any part of a parameter by itself.
+  // An elementwise optimizer can update any part of a parameter without the rest of it.
   bool elementwise = true;
 };
 
 std::span<const OptimizerKind* const> Optimizers();
-// Returns null if no optimizer has that name.
+// Returns the optimizer called `name`, or null if there is none.
 const OptimizerKind* FindOptimizer(std::string_view name);
-// Returns the kind of a job that names none.
+// Returns the optimizer of a job that names none.
 const OptimizerKind& DefaultOptimizer();
 
 }  // namespace rekindle::train

@@ -15,12 +15,12 @@ namespace rekindle::train {
 struct ScheduleSpec;
 struct StepLever;
 
-// Gives the place of a step in the schedule. It is the step that follows `step` applied ones after the end of the
-// warm-up, and `steps` is the number of all steps after the warm-up.
+// Gives the place of a step in the schedule. `step` is the number of steps that were applied before it since the end of
+// the warm-up, and `steps` is the number of all steps after the warm-up.
 struct ScheduleTime {
   int64_t step = 0;
   int64_t steps = 1;
-  // Returns the share of `steps` that is done after this step. It is 1 at the last step and beyond.
+  // Returns the share of `steps` that is done after the step. The share is 1 at the last step and beyond.
   double progress() const { return step + 1 >= steps ? 1 : static_cast<double>(step + 1) / static_cast<double>(steps); }
 };
 
@@ -28,17 +28,17 @@ struct ScheduleKind {
   const char* name;
   // `parameters` declares the fields of spec.schedule that this kind has, except `kind` and `warmup_steps`.
   std::span<const Parameter> parameters;
-  // Returns the learning rate as a share of the highest.
+  // Returns the learning rate of a step as a share of the highest learning rate.
   double (*share)(const ScheduleSpec& schedule, const ScheduleTime& time, const LeverState& state);
   bool needs_evaluations = false;
-  // `lever` keeps what `share` reads of the state. It is null for a schedule that follows the steps alone.
+  // `lever` updates the values of `state` that `share` reads. It is null if the rate depends only on the step.
   const StepLever* lever = nullptr;
 };
 
 std::span<const ScheduleKind* const> Schedules();
-// Returns null if no schedule has that name.
+// Returns the schedule called `name`, or null if there is none.
 const ScheduleKind* FindSchedule(std::string_view name);
-// Returns the kind of a job that names none.
+// Returns the schedule of a job that names none.
 const ScheduleKind& DefaultSchedule();
 
 // Returns cos(pi * x) for x in [0, 1], with the same bits on every machine. The result of libm depends on the

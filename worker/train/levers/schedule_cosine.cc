@@ -1,5 +1,6 @@
-// Follows half a cosine from the highest rate down to `final_ratio` of it, reached at the last step (Loshchilov and
-// Hutter, "SGDR", without restarts). The values are those of torch's CosineAnnealingLR, shifted by one step.
+// Follows half a cosine from the highest learning rate down to `final_ratio` of it, reached at the last step
+// (Loshchilov and Hutter, "SGDR", without restarts). The values are those of torch's CosineAnnealingLR, shifted by one
+// step.
 #include "worker/contract/spec.h"
 #include "worker/train/levers/schedule.h"
 

@@ -1,6 +1,6 @@
-// Follows half cosines from the highest rate towards `final_ratio` of it. Each one is `cycle_growth` times as long as
-// the one before (Loshchilov and Hutter, "SGDR"). The values are those of torch's CosineAnnealingWarmRestarts, where
-// the first step of a cycle has the highest rate.
+// Follows half cosines from the highest learning rate towards `final_ratio` of it. Each half cosine is `cycle_growth`
+// times as long as the one before (Loshchilov and Hutter, "SGDR"). The values are those of torch's
+// CosineAnnealingWarmRestarts, where the first step of a cycle has the highest rate.
 #include "worker/contract/spec.h"
 #include "worker/train/levers/schedule.h"
 

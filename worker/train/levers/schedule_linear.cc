@@ -1,5 +1,5 @@
-// Follows a straight line from the highest rate down to `final_ratio` of it, reached at the last step. The values are
-// those of torch's LinearLR, shifted by one step.
+// Follows a straight line from the highest learning rate down to `final_ratio` of it, reached at the last step. The
+// values are those of torch's LinearLR, shifted by one step.
 #include "worker/contract/spec.h"
 #include "worker/train/levers/schedule.h"
 

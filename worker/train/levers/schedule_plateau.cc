@@ -1,5 +1,5 @@
-// Multiplies the rate by `factor` once more than `patience` evaluations in a row were not better than the best by
-// `min_delta` of it. The rate never goes below `final_ratio` of the highest. The rule is that of torch's
+// Multiplies the learning rate by `factor` once more than `patience` evaluations in a row were not better than the best
+// one by `min_delta` of its loss. The rate never goes below `final_ratio` of the highest. The rule is that of torch's
 // ReduceLROnPlateau with mode min and a relative threshold.
 #include <algorithm>
 #include <cmath>

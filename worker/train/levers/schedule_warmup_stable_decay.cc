@@ -1,4 +1,4 @@
-// Keeps the highest rate until `decay_steps` before the end. Then the rate follows a straight line down to
+// Keeps the highest learning rate until `decay_steps` before the end. Then the rate follows a straight line down to
 // `final_ratio` of the highest, reached at the last step (Hu et al., "MiniCPM").
 #include <algorithm>
 

@@ -29,7 +29,7 @@ const ScheduleKind* FindSchedule(std::string_view name) {
 
 const ScheduleKind& DefaultSchedule() { return kCosineSchedule; }
 
-// The function uses the Taylor series on [0, pi / 2]. The error is below 1e-15.
+// Sums the Taylor series of the cosine on [0, pi / 2]. The error is below 1e-15.
 double CosinePi(double x) {
   if (x > 0.5) return -CosinePi(1 - x);
   const double square = (std::numbers::pi * x) * (std::numbers::pi * x);

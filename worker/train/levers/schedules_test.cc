@@ -92,7 +92,7 @@ TEST(SchedulesTest, PlateauIsTorchsReduceLROnPlateau) {
     EXPECT_EQ(said.empty(), i == 0 || torch[i] == torch[i - 1]) << said;
   }
   EXPECT_EQ(ShowEvaluation(schedule, 20, 1.7, &state), "");
-  // The rate is at its lowest value, so nothing changes any more.
+  // The learning rate is at its lowest value, so further bad evaluations change nothing.
   EXPECT_EQ(ShowEvaluation(schedule, 30, 1.7, &state), "");
 }
 

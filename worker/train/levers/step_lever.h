@@ -17,50 +17,50 @@ namespace rekindle::train {
 struct ParameterLayout;
 struct TrainSpec;
 
-// Shows a step to a lever. All figures are reduced exactly, so every rank sees the same ones. For the same reason the
-// view has no clock.
+// Shows a step to a lever. All figures are reduced exactly, so every rank sees the same ones. StepView has no clock,
+// because the clocks of ranks differ.
 struct StepView {
   const TrainSpec& spec;
   const ParameterLayout& layout;
-  // `step` is the number of steps applied so far, which is the step of the weights.
+  // `step` is the number of steps that are applied, so the weights are those after `step` steps.
   int64_t step = 0;
-  // `loss` and `maxima` describe the current batch. They are empty for a batch that is not finite. `loss` is the mean.
+  // `loss` is the mean loss of the current batch. `loss` and `maxima` are empty for a batch that is not finite.
   std::optional<double> loss = std::nullopt;
-  // `maxima` has one value a parameter, the largest |gradient| of a micro-batch.
+  // `maxima` has one value a parameter, the largest |gradient| of any micro-batch of the current batch.
   std::span<const float> maxima = {};
-  // `validation_loss` belongs to the weights at `step`. It is set when an evaluation was due.
+  // `validation_loss` is the validation loss of the weights after `step` steps. It is set when an evaluation was due.
   std::optional<double> validation_loss = std::nullopt;
 };
 
 struct StepAdvice {
   enum class Action {
     kGoOn,
-    // With kStop the job is done at `step`, and this batch is not applied.
+    // With kStop the job is done at the present step, and the current batch is not applied.
     kStop,
-    // With kDiverged the job must not go on from here, and this batch is not applied.
+    // With kDiverged the job must not go on from the present step, and the current batch is not applied.
     kDiverged
   };
   Action action = Action::kGoOn;
-  // `text` is one sentence for an event. It says what the lever noticed or does, and why. It is empty when there is no
-  // event.
+  // `text` is one sentence that says what the lever noticed or does, and why. It becomes an event of the job. If it is
+  // empty, there is no event.
   std::string text;
   double steps_saved = 0;
 };
 
 struct StepLever {
   const char* name;
-  // A lever with `parameters` is switched on by the section of its name in the job's spec, and these are the section's
-  // fields. A lever without any is always on.
+  // A lever with `parameters` is switched on by the section with its name in the job's spec, and `parameters` declares
+  // the fields of the section. A lever without any is always on.
   std::span<const Parameter> parameters = {};
   bool needs_evaluations = false;
   // `ends_job` says that the lever may end the job, as succeeded, before its last step.
   bool ends_job = false;
-  // Looks at a step. What it writes to the state counts only when the step is applied. A step that is redone is shown
-  // again.
+  // Looks at a step and returns the lever's advice. What the lever writes to the state counts only when the step is
+  // applied. A step that is redone is shown to the lever again.
   StepAdvice (*advise)(const StepView& view, LeverState* state);
 };
 
-// Returns all levers, and after them those of the schedules.
+// Returns the levers that step_levers.cc lists, and after them those that belong to a schedule (ScheduleKind::lever).
 std::span<const StepLever* const> StepLevers();
 
 // Returns the value of a field in the lever's section of the job's spec, or its default.

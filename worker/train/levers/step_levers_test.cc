@@ -45,7 +45,7 @@ StepAdvice ShowEvaluation(const TrainSpec& spec, int64_t step, double loss, Leve
 TEST(EarlyStopTest, StopsAfterPatienceEvaluationsWithoutAGain) {
   const TrainSpec spec{.steps = 100, .levers = {{"early_stop", {{"patience", 3}, {"min_delta", 0.01}}}}};
   LeverState state;
-  // A gain of 0.01 or less does not count.
+  // An evaluation that gains 0.01 or less counts as one without a gain.
   const std::vector<double> losses{2, 1.5, 1.495, 1.6, 1.48, 1.48, 1.475};
   for (size_t i = 0; i < losses.size(); ++i) {
     EXPECT_EQ(ShowEvaluation(spec, 10 * static_cast<int64_t>(i), losses[i], &state).action, StepAdvice::Action::kGoOn);
@@ -78,10 +78,10 @@ TEST(LossSpikeTest, TellsAJumpOnceAndNoNoise) {
   const StepAdvice advice = ShowLoss(spec, step++, 9, &state);
   EXPECT_EQ(advice.action, StepAdvice::Action::kGoOn);
   EXPECT_THAT(advice.text, HasSubstr("the loss jumped to 9 at step 201, from a median of 2.6"));
-  // This loss belongs to the same spike.
+  // The loss of 12 belongs to the spike that was just reported.
   EXPECT_EQ(ShowLoss(spec, step++, 12, &state).text, "");
   for (; step < 240; ++step) EXPECT_EQ(ShowLoss(spec, step, loss(static_cast<int>(step)), &state).text, "") << step;
-  // This loss is another spike.
+  // The loss of 9 after many normal losses is a new spike.
   EXPECT_NE(ShowLoss(spec, step, 9, &state).text, "");
 }
 
@@ -89,7 +89,7 @@ TEST(LossSpikeTest, NeedsAHistoryAndEndsTheJobByPolicy) {
   const TrainSpec spec{.steps = 1000, .on_divergence = TrainSpec::OnDivergence::kFail};
   LeverState state;
   for (int step = 0; step < 16; ++step) EXPECT_EQ(ShowLoss(spec, step, step == 5 ? 50 : 2, &state).text, "") << step;
-  // The history has no deviation at all, but the rise is below 5 %.
+  // The median deviation of the losses is 0, but the rise to 2.05 is below 5 % of the median.
   EXPECT_EQ(ShowLoss(spec, 16, 2.05, &state).text, "");
   EXPECT_EQ(ShowLoss(spec, 17, 2.2, &state).action, StepAdvice::Action::kDiverged);
 }

@@ -18,7 +18,8 @@
 namespace rekindle::train {
 namespace {
 
-// `kHeadRoom` is the share of the memory that stays free. Some data grows later, and measurements may be too low.
+// `kHeadRoom` is the share of the memory that must stay free after the search, because some data grows later and the
+// measurements may be too low.
 constexpr double kHeadRoom = 0.1;
 // `kPollMs` is the time between two checks whether the search is cancelled.
 constexpr int kPollMs = 100;
@@ -47,7 +48,7 @@ absl::StatusOr<common::Process> Start(const DeviceSearchOptions& options, int si
   return process;
 }
 
-// Returns what ended the process, or an empty text if it ended by itself.
+// Waits for the end of a trial. Returns why its process ended early, or an empty text if it ended by itself.
 absl::StatusOr<std::string> Await(const DeviceSearchOptions& options, const common::Process& process) {
   const double until = common::SteadySeconds() + options.longest_seconds;
   const auto kill = [&] {
@@ -81,7 +82,7 @@ absl::StatusOr<MicroBatchTrial> Try(const DeviceSearchOptions& options, int size
   if (!process.ok()) return process.status();
   absl::StatusOr<std::string> killed = Await(options, *process);
   if (!killed.ok()) return killed.status();
-  // A process that is killed while it tries how much fits has most likely used too much.
+  // A process that is killed while it tries a micro-batch size has most likely used too much memory.
   if (!killed->empty()) return MicroBatchTrial{.refused = *std::move(killed)};
   const auto result = common::ReadFile(*common::PosixFileSystem(), options.result_file, kMaxResultBytes);
   return TrialFromJson(result.ok() ? *result : "");

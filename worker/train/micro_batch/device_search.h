@@ -17,18 +17,18 @@ struct DeviceSearchOptions {
   std::vector<std::string> command;
   std::string result_file;
   int global_batch = 0;
-  // `at_most` is the largest size that is tried. With 0 that is the whole batch.
+  // `at_most` is the largest micro-batch size that is tried. The value 0 stands for the whole batch.
   int at_most = 0;
-  // `memory_bytes` is this trainer's share of its node. With 0 it may use all there is.
+  // `memory_bytes` is this trainer's share of its node's memory. With 0 the trainer may use all that is available.
   double memory_bytes = 0;
-  // A trial that takes longer than `longest_seconds` counts as too large.
+  // A micro-batch size whose trial takes longer than `longest_seconds` counts as too large.
   double longest_seconds = 600;
   std::function<bool()> cancelled;
 };
 
-// Searches for the size and blocks meanwhile. The calling thread must outlive the call, because the end of the thread
-// kills a running trial. Returns CANCELLED if `cancelled` said so, and RESOURCE_EXHAUSTED if not even one sample fits.
-// Any other error is that of a trial, and comes from the job's spec or data.
+// Searches for the micro-batch size and blocks meanwhile. The calling thread must outlive the call, because the end of
+// the thread kills a running trial. Returns CANCELLED if `cancelled` said so, and RESOURCE_EXHAUSTED if not even one
+// sample fits. Any other error comes from a trial, and its cause is the job's spec or data.
 absl::StatusOr<MicroBatchChoice> SearchMicroBatchOnDevice(const DeviceSearchOptions& options);
 
 }  // namespace rekindle::train

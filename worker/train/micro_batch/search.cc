@@ -12,9 +12,9 @@
 namespace rekindle::train {
 namespace {
 
-// A size counts as faster only if its seconds per sample are below `kAsFast` times the best.
+// A micro-batch size counts as faster only if its seconds per sample are below `kAsFast` times the best.
 constexpr double kAsFast = 0.97;
-// The doubling ends after `kPatience` sizes in a row that are no faster. A single one may be noise.
+// The search stops doubling the size after `kPatience` sizes in a row that are no faster. A single one may be noise.
 constexpr int kPatience = 2;
 
 std::vector<int> Sizes(const MicroBatchBounds& bounds) {
@@ -71,7 +71,8 @@ class Search {
     return absl::OkStatus();
   }
 
-  // Bisects only if the newest size was faster, because otherwise the search is not worth its time.
+  // Bisects between the sizes that fit and those that do not. This is worth its time only if the newest size was
+  // faster.
   absl::Status Bisect() {
     while (no_faster_ == 0 && beyond_ < sizes_.size() && beyond_ - largest_ > 1) {
       const size_t middle = (largest_ + beyond_) / 2;
@@ -87,7 +88,7 @@ class Search {
     for (const auto& [size, trial] : tried_) {
       if (Fits(trial) && SecondsASample(size) < SecondsASample(fastest)) fastest = size;
     }
-    // The sizes come in ascending order.
+    // `tried_` is in ascending order of the sizes, so the smallest size that is about as fast is chosen.
     for (const auto& [size, trial] : tried_) {
       if (Fits(trial) && SecondsASample(fastest) >= kAsFast * SecondsASample(size)) return {size, WhyNotMore(size)};
     }
@@ -122,11 +123,11 @@ class Search {
   const std::function<absl::StatusOr<MicroBatchTrial>(int)>& trial_;
   const std::vector<int> sizes_;
   std::map<int, MicroBatchTrial> tried_;
-  // `largest_` is the index of the largest size that is known to fit.
+  // `largest_` is the index of the largest micro-batch size that is known to fit.
   size_t largest_ = 0;
-  // `beyond_` is the index of the smallest size that is known not to fit.
+  // `beyond_` is the index of the smallest micro-batch size that is known not to fit.
   size_t beyond_;
-  // `no_faster_` counts the newest sizes in a row that were no faster.
+  // `no_faster_` is the number of newest sizes in a row that were no faster than a smaller one.
   int no_faster_ = 0;
 };
 

@@ -10,9 +10,9 @@
 
 namespace rekindle::train {
 
-// `MicroBatchTrial` is the outcome of one size.
+// MicroBatchTrial is what was measured when one micro-batch size was tried.
 struct MicroBatchTrial {
-  // `bytes` is the peak of the memory in use.
+  // `bytes` is the peak of the memory that the trial used.
   double bytes = 0;
   // `seconds` is the time of a forward and backward of the micro-batch.
   double seconds = 0;
@@ -21,24 +21,24 @@ struct MicroBatchTrial {
 };
 
 struct MicroBatchBounds {
-  // Only sizes that divide `global_batch` are tried.
+  // Only micro-batch sizes that divide `global_batch` are tried.
   int global_batch = 0;
-  // `at_most` must be at least 1.
+  // `at_most` is the largest micro-batch size that may be tried, and it must be at least 1.
   int at_most = 0;
-  // `bytes` is the memory that may be used, after the head-room was taken off.
+  // `bytes` is the memory that a micro-batch may need, after the head-room was taken off.
   double bytes = 0;
 };
 
 struct MicroBatchChoice {
   int micro_batch = 0;
-  // `reason` says why the size is not larger: "32 would need 9.1 GB of 8.0 GB".
+  // `reason` says why the micro-batch is not larger: "32 would need 9.1 GB of 8.0 GB".
   std::string reason;
 };
 
-// Doubles the size from one sample until a size does not fit, or until two in a row are no faster per sample than a
-// smaller one. Then bisects between the largest that fits and the smallest that does not. Of sizes that are about as
-// fast (within 3 %) it takes the smallest, which leaves the most micro-batches to distribute. Returns
-// RESOURCE_EXHAUSTED if not even one sample fits. An error of `trial` ends the search.
+// Searches for the best micro-batch size. Doubles the size from one sample until a size does not fit, or until two in a
+// row are no faster per sample than a smaller one. Then bisects between the largest that fits and the smallest that
+// does not. Of sizes that are about as fast (within 3 %) it takes the smallest, which leaves the most micro-batches to
+// distribute. Returns RESOURCE_EXHAUSTED if not even one sample fits. An error of `trial` ends the search.
 absl::StatusOr<MicroBatchChoice> SearchMicroBatch(const MicroBatchBounds& bounds,
                                                   const std::function<absl::StatusOr<MicroBatchTrial>(int)>& trial);
 

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-// `Device` simulates a device. A micro-batch costs `start` seconds and `each` seconds for each sample. Its memory is
-// computed in the same way.
+// Simulates a device. A micro-batch costs `start` seconds and `each` seconds for each sample. The memory that it needs
+// is `base_bytes` and `bytes_each` for each sample.
 struct Device {
   double start = 0;
   double each = 1;
@@ -47,7 +47,7 @@ TEST(MicroBatchSearch, KeepsWithinMemoryAndSaysWhatMoreWouldNeed) {
 }
 
 TEST(MicroBatchSearch, BisectsBetweenWhatFitsAndWhatDoesNot) {
-  // Micro-batches of up to 20 samples fit.
+  // Micro-batches of up to 20 samples fit the 8 GB of the device.
   Device device{.start = 1000, .bytes_each = 0.4 * kGiga};
   const auto choice = device.Search(720, 720);
   ASSERT_TRUE(choice.ok()) << choice.status();
@@ -65,7 +65,7 @@ TEST(MicroBatchSearch, TakesARefusalAsTooMuch) {
 }
 
 TEST(MicroBatchSearch, StopsWhereMoreIsNoFasterAndTakesTheSmallest) {
-  // The sizes need 1.06, 1.03, 1.015, ... seconds per sample.
+  // Micro-batches of 1, 2, 4, ... samples need 1.06, 1.03, 1.015, ... seconds per sample.
   Device device{.start = 0.06};
   const auto choice = device.Search(1024, 1024);
   ASSERT_TRUE(choice.ok()) << choice.status();

@@ -16,13 +16,13 @@
 namespace rekindle::train {
 namespace {
 
-// The first step also creates what is needed only once, and other programs may disturb any step. So the fastest of at
-// least two steps counts.
+// The first step of a trial also creates what is needed only once, and other programs may disturb any step. So a trial
+// makes at least two steps, and the fastest counts.
 constexpr int kLeastSteps = 2;
 constexpr int kMostSteps = 20;
 constexpr double kEnoughSeconds = 0.5;
 
-// Measures the times of the job's model. It calls `enough` once the model was used for long enough.
+// Measures the forward and backward passes of the job's model, and calls `enough` once they have taken long enough.
 class TimedModel final : public Model {
  public:
   TimedModel(Model& model, std::function<void()> enough) : model_(model), enough_(std::move(enough)) {}
@@ -100,7 +100,7 @@ TrainSpec SpecOfTrial(const TrainSpec& job) {
 }  // namespace
 
 void GuardMemory(double bytes) {
-  // Reserved memory counts even if it is never used.
+  // RLIMIT_DATA counts memory that is reserved even if it is never used, so the limit is higher than `bytes`.
   constexpr double kRoom = 1.25;
   rlimit limit = {};
   if (getrlimit(RLIMIT_DATA, &limit) == 0) {

@@ -15,17 +15,18 @@
 namespace rekindle::train {
 
 // Protects the machine from a trial. An allocation far beyond `bytes` fails instead of swapping, and the kernel kills
-// this process before any other. The exact limit is only checked afterwards, against the memory that was really used.
+// the trial's process before any other. Whether the trial stayed within `bytes` is checked only afterwards, against the
+// memory that was really used.
 void GuardMemory(double bytes);
 
-// Returns the memory of this process at its peak, in bytes.
+// Returns the highest memory use of this process so far, in bytes.
 double PeakBytes();
 
-// Returns the seconds of a forward and backward, which is the fastest of a few. `spec.micro_batch` is the size. Returns
-// RESOURCE_EXHAUSTED if memory ran out, and otherwise the errors of Engine::Run.
+// Returns the seconds of the forward and backward of a micro-batch of `spec.micro_batch` samples: the fastest of a few.
+// Returns RESOURCE_EXHAUSTED if memory ran out, and otherwise the errors of Engine::Run.
 absl::StatusOr<double> SecondsOfTrial(const TrainSpec& spec, Model& model, BatchSource& batches, Connect connect);
 
-// A trial passes its outcome as JSON to the process that started it.
+// ToJson and TrialFromJson pass the outcome of a trial from its process to the process that started it.
 std::string ToJson(const absl::StatusOr<MicroBatchTrial>& trial);
 absl::StatusOr<MicroBatchTrial> TrialFromJson(const std::string& json);
 

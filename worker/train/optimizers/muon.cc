@@ -36,7 +36,7 @@ Matrix Product(const Matrix& a, const Matrix& b, int64_t rows, int64_t inner, in
   return out;
 }
 
-// Computes x = a * x + b * y.
+// Sets *x to a * *x + b * y.
 void Mix(float a, float b, const Matrix& y, Matrix* x) {
   for (size_t i = 0; i < x->size(); ++i) (*x)[i] = a * (*x)[i] + b * y[i];
 }
@@ -62,7 +62,7 @@ void UpdateMatrix(const OptimizerUpdate& u) {
                                        : u.values[i] * static_cast<float>(u.scale);
     float& momentum = u.first_moment[i];
     momentum = momentum + (g - momentum) * rest;
-    // This is Nesterov's momentum.
+    // The gradient is mixed with the new momentum, which is Nesterov's form of momentum.
     x[static_cast<size_t>(i)] = g + (momentum - g) * static_cast<float>(u.spec.momentum);
   }
   const bool tall = rows > columns;

@@ -1,4 +1,4 @@
-// Declares the update of one parameter by an optimizer. Each optimizer is one file here.
+// Declares the update of one parameter by an optimizer. Each optimizer is one file of this folder.
 #ifndef REKINDLE_WORKER_TRAIN_OPTIMIZERS_OPTIMIZER_UPDATE_H_
 #define REKINDLE_WORKER_TRAIN_OPTIMIZERS_OPTIMIZER_UPDATE_H_
 
@@ -16,24 +16,25 @@ struct OptimizerSpec;
 struct OptimizerUpdate {
   const OptimizerSpec& spec;
   double learning_rate;
-  // `weight_decay` is 0 for parameters that have none.
+  // `weight_decay` is 0 for parameters that are not decayed.
   double weight_decay;
-  // `step` counts from 1.
+  // `step` is the number of the step that the update makes, counted from 1.
   int64_t step;
   const int64_t* fixed;
   const float* values;
   double scale;
   int64_t size;
-  // `shape` is that of the whole parameter. It has `size` elements, or more when the kind is elementwise.
+  // `shape` is the shape of the whole parameter. The update covers `size` elements of it: all of them, or a part if the
+  // optimizer is elementwise.
   std::span<const int64_t> shape;
   float* weights;
-  // The moments have as many elements as the weights and are zero before the first step. A moment that the kind does
-  // not use is null.
+  // The moments have as many elements as the weights and are zero before the first step. A moment that the optimizer
+  // does not use is null.
   float* first_moment;
   float* second_moment;
 };
 
-// Calls `pass` with the gradient and its scale, in the types that the kernels take.
+// Calls `pass` with the gradient of `update` and its scale, in the types that the kernels take.
 template <typename Pass>
 void WithGradient(const OptimizerUpdate& update, const Pass& pass) {
   if (update.fixed != nullptr) {

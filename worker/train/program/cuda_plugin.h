@@ -26,18 +26,18 @@ class CudaPlugin {
   const RekindleCudaApi* api_;
 };
 
-// Returns the path where the build puts the plugin, which is beside the running program.
+// Returns the path where the build puts the CUDA plugin, which is beside the running program.
 std::string DefaultCudaPluginPath();
 
 // Returns OK if the NVIDIA driver has made a device node. `root` replaces "/" in tests.
 absl::Status CheckGpuPresent(const std::string& root = "/");
 
-// Opens the plugin and checks its version, without looking for a GPU. Returns UNIMPLEMENTED if there is no such file,
-// which means a build without the CUDA wheels. Returns FAILED_PRECONDITION if it cannot be loaded.
+// Opens the CUDA plugin and checks its version, without looking for a GPU. Returns UNIMPLEMENTED if there is no file at
+// `path`, which means a build without the CUDA wheels. Returns FAILED_PRECONDITION if the plugin cannot be loaded.
 absl::StatusOr<CudaPlugin> OpenCudaPlugin(const std::string& path);
 
-// Opens and probes the plugin, as a trainer needs it. Returns UNIMPLEMENTED if there is no plugin, and
-// FAILED_PRECONDITION if there is no GPU or the plugin fails. Every error says what to do.
+// Opens and probes the CUDA plugin, as a trainer needs it. Returns UNIMPLEMENTED if there is no plugin, and
+// FAILED_PRECONDITION if there is no GPU or the plugin fails. Every error says what the user can do.
 absl::StatusOr<CudaPlugin> LoadCudaPlugin(const std::string& path);
 
 }  // namespace rekindle::train

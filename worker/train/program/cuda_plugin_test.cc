@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// Writes files below a folder that is removed when the test ends.
+// Provides a folder in which a test writes files. The folder is removed when the test ends.
 class Folder {
  public:
   std::string Write(const std::string& name, const std::string& content) const {
@@ -73,7 +73,7 @@ TEST(CudaPlugin, BuiltPluginOpensEverywhereAndLoadsWhereAGpuIs) {
   ASSERT_NE(plugin->api().training, nullptr);
   EXPECT_NE(plugin->api().training->cross_entropy, nullptr);
   if (plugin->api().nccl != nullptr) {
-    // The library is found and knows what it was compiled for. It lacks only a GPU here.
+    // The plugin finds the NCCL library that it was compiled for. Only a GPU may be missing on this machine.
     unsigned char id[kRekindleNcclIdBytes];
     char error[256] = "";
     RekindleNcclComm* comm = nullptr;

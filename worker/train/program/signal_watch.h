@@ -1,4 +1,4 @@
-// Turns SIGTERM and SIGINT into a call on a thread of its own.
+// Turns SIGTERM and SIGINT into a call of a function on a thread of its own.
 #ifndef REKINDLE_WORKER_TRAIN_PROGRAM_SIGNAL_WATCH_H_
 #define REKINDLE_WORKER_TRAIN_PROGRAM_SIGNAL_WATCH_H_
 
@@ -11,7 +11,7 @@
 
 namespace rekindle::train {
 
-// Calls `on_signal` at most once while it lives. Only one watch may exist at a time.
+// Waits for SIGTERM or SIGINT and then calls `on_signal`, at most once. Only one SignalWatch may exist at a time.
 class SignalWatch {
  public:
   explicit SignalWatch(std::function<void()> on_signal)
@@ -25,7 +25,7 @@ class SignalWatch {
     pthread_kill(thread_.native_handle(), SIGUSR1);
     thread_.join();
   }
-  // Blocks the signals. It must be called before any thread starts.
+  // Blocks the signals that a SignalWatch waits for. Block() must be called before any thread starts.
   static void Block() {
     sigset_t set = Signals();
     pthread_sigmask(SIG_BLOCK, &set, nullptr);

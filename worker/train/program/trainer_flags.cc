@@ -19,7 +19,8 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code) {
   app.add_option("--listen", flags.listen, "Address of the data plane that peers can reach")->capture_default_str();
   app.add_option("--memory", flags.memory, "Bytes that it may use; 0: all that the machine has");
   app.add_option("--data-root", flags.data_roots, "A folder that the job may read; none: it reads nothing");
-  // The next two flags are hidden (see micro_batch/device_search.h).
+  // Trials of micro-batch sizes are started with `--try-micro-batch` and `--result` (see micro_batch/device_search.h).
+  // These flags are hidden from users.
   app.add_option("--try-micro-batch", flags.try_micro_batch)->group("");
   app.add_option("--result", flags.result)->group("");
   try {
@@ -34,8 +35,8 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code) {
 absl::StatusOr<TrainerJob> LoadJob(const Flags& flags, int micro_batch) {
   absl::StatusOr<TrainerJob> job = LoadJobFile(flags.job_file, micro_batch);
   if (!job.ok()) return job;
-  // A job that could read these files could act as this node. The node's folder marks itself as state, so it is not
-  // listed.
+  // The job must not read the node's keys and token, because it could then act as this node. The node's folder need not
+  // be listed here, because it marks itself as state, which no job reads.
   const common::Security keys = common::Security::FromEnvironment();
   job->data.roots = data::DataRoots(flags.data_roots, {keys.tls_cert, keys.tls_key, keys.tls_ca, keys.token_file});
   return job;

@@ -25,14 +25,14 @@ struct Flags {
   std::string result;
 };
 
-// Returns the flags. If nothing has to run (help, version, wrong use), it prints why, returns nothing, and sets
-// `*exit_code` to 0 or 2.
+// Parses the command line. If nothing has to run (help, version, wrong use), ParseFlags prints why, returns nothing,
+// and sets `*exit_code` to 0 or 2.
 std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code);
 
 // Loads the job like LoadJobFile. The job reads what is in the data roots, but never the node's own files.
 absl::StatusOr<TrainerJob> LoadJob(const Flags& flags, int micro_batch = 0);
 
-// Returns the command that starts this program again for the same job.
+// Returns the command that starts rekindle-trainer again for the same job.
 std::vector<std::string> OwnCommand(const Flags& flags);
 
 }  // namespace rekindle::train

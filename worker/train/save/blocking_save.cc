@@ -12,7 +12,7 @@
 namespace rekindle::train {
 namespace {
 
-// The two limits are long, because nothing is stepping and the service may take its time.
+// The limits for copying and writing are long, because no rank steps meanwhile and the service may take its time.
 constexpr double kCopySeconds = 30;
 constexpr double kWriteSeconds = 120;
 constexpr double kLookSeconds = 0.2;
@@ -20,7 +20,8 @@ constexpr double kLookSeconds = 0.2;
 constexpr double kHandOnSeconds = 5;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// Holds what one rank knows. The facts of all ranks are combined before the decision.
+// Holds what one rank knows about the time and the bytes of a save. The facts of all ranks are combined before they
+// decide what to save.
 struct FlushFacts {
   double seconds_left = kNoLimit;
   double write_rate = 0;
@@ -47,14 +48,15 @@ BlockingSave::BlockingSave(BlockingSaveParts parts, const BlockingSaveOptions& o
     : parts_(std::move(parts)), options_(options) {}
 
 absl::Status BlockingSave::Run(SnapshotInfo info, const TrainState& state) {
-  // A save that is under way may use up some of the seconds that are left.
+  // An earlier save that is under way must end before the ranks decide what to save, because it may use up some of the
+  // seconds that are left.
   if (absl::Status status = AwaitSaves(); !status.ok()) return status;
   const auto decision = Decide(info, state);
   if (!decision.ok()) return decision.status();
   if (decision->plan == FlushPlan::kNothing) return absl::OkStatus();
   info.urgent = true;
   if (decision->plan == FlushPlan::kPlane0 && info.precision == checkpoint::Precision::kExact) {
-    // Plane 0 of kFp16 holds the same bytes as plane 0 of kExact.
+    // Plane 0 (checkpoint/format/planes.h) has the same bytes in kFp16, which has no plane 1, as in kExact.
     info.precision = checkpoint::Precision::kFp16;
   }
   parts_.checkpointer.Begin(info, state);
@@ -65,7 +67,7 @@ absl::Status BlockingSave::Run(SnapshotInfo info, const TrainState& state) {
   return comm::Barrier(parts_.communicator);
 }
 
-// Decides what to save. The call is collective, and every rank makes the same decision.
+// Decides which planes (checkpoint/format/planes.h) to save. The call is collective, and all ranks decide the same.
 absl::StatusOr<FlushDecision> BlockingSave::Decide(const SnapshotInfo& info, const TrainState& state) {
   comm::Communicator& communicator = parts_.communicator;
   FlushFacts mine{.write_rate = parts_.checkpointer.write_rate()};
@@ -123,7 +125,7 @@ absl::Status BlockingSave::Gather(int64_t step) {
   return absl::OkStatus();
 }
 
-// Returns whether all work that was begun has ended.
+// Waits at most `seconds` for all work of the checkpointer that was begun. Returns whether it has ended.
 bool BlockingSave::Drain(double seconds) {
   double until = common::SteadySeconds() + seconds;
   bool told = false;

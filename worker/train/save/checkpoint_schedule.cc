@@ -11,20 +11,23 @@ namespace rekindle::train {
 namespace {
 
 constexpr double kHour = 3600;
-// `kFirstSeconds` is the interval until a save has been measured.
+// `kFirstSeconds` is the interval between checkpoints until the cost of a save has been measured.
 constexpr double kFirstSeconds = 30;
-// A loss of less than `kLeastSeconds` does not matter compared with the recovery itself.
+// Checkpoints are never less than `kLeastSeconds` apart, because losing so little does not matter compared with the
+// recovery itself.
 constexpr double kLeastSeconds = 5;
-// Estimates may be wrong, so no more than `kMostSeconds` is ever at risk.
+// Estimates may be wrong, so no more than `kMostSeconds` of computing is ever at risk.
 constexpr double kMostSeconds = kHour;
 constexpr double kDurableMargin = 1.25;
-// No save counts as free, whatever was measured.
+// A save counts as `kLeastCost` seconds at least, because no save is free, whatever was measured.
 constexpr double kLeastCost = 1e-3;
-// A failed save is tried again after `kRetrySeconds` if the interval is longer.
+// A failed save is tried again after `kRetrySeconds`, or after the checkpoint interval if that is shorter.
 constexpr double kRetrySeconds = 60;
-// A save that is not known to have ended after `kGiveUpSeconds` no longer holds back the next.
+// A save that is not known to have ended no longer delays the next save after `kGiveUpSeconds`, or after the checkpoint
+// interval if that is longer.
 constexpr double kGiveUpSeconds = 300;
-// A change of the interval by a quarter moves its overhead by 3 %. Smaller changes are not worth an event.
+// A change of the checkpoint interval by a quarter changes the overhead of checkpoints by 3 %. Smaller changes are not
+// worth an event.
 constexpr double kWorthwhile = 1.25;
 // Before anything is measured, one interruption in 5 node hours is assumed. This is the middle of what spot GPUs show
 // (0.05 to 0.67 an hour, bench/checkpoint/checkpoint_interval.py). It weighs as much as one interruption that was seen.
@@ -40,7 +43,7 @@ std::string Duration(double seconds) {
 
 std::string Count(int count, const char* what) { return absl::StrCat(count, " ", what, count == 1 ? "" : "s"); }
 
-// `Rate` is about the interruptions of the whole job on all its nodes.
+// Says how often the whole job is interrupted on all its nodes, and why this is expected.
 struct Rate {
   double mean_seconds = 0;
   std::string why;
@@ -68,8 +71,8 @@ Rate Measured(const InterruptionRecord& record, double node_hours) {
 double BestInterval(double save_seconds, double mean_seconds) {
   const double ratio = save_seconds / (2 * mean_seconds);
   if (ratio >= 1) return mean_seconds + save_seconds;
-  // Daly's estimate is of the computing time between two saves. The save itself comes on top, which cancels his last
-  // term.
+  // Daly's formula gives the computing time between two saves. BestInterval adds the save itself, which cancels the
+  // last term of the formula.
   return std::sqrt(2 * save_seconds * mean_seconds) * (1 + std::sqrt(ratio) / 3 + ratio / 9);
 }
 
@@ -112,13 +115,13 @@ void CheckpointSchedule::Stalled(double seconds) { cost_.Stalled(seconds); }
 void CheckpointSchedule::Durable(double now, int64_t step) {
   if (step <= durable_step_) return;
   durable_step_ = step;
-  // An older checkpoint became durable late. The newest one is still under way.
+  // The checkpoint of an earlier save became durable late, and the newest save is still under way.
   if (step < snapshot_step_) return;
   if (step == snapshot_step_) {
     at_risk_since_ = cost_.begun_at();
     cost_.Durable(now);
   } else {
-    // This schedule did not begin the save. The time of its begin is unknown, but it was not long ago.
+    // This schedule did not begin the save of the checkpoint. When the save began is unknown, but it was not long ago.
     at_risk_since_ = now;
     cost_.Lost();
   }
@@ -135,7 +138,7 @@ bool CheckpointSchedule::Due(double now, int64_t step, double step_seconds) cons
     case CheckpointSpec::Kind::kNever:
       return false;
     case CheckpointSpec::Kind::kEverySteps:
-      // A save that a change of membership cut off is made up for at once.
+      // If a change of membership interrupted a save, the next save is due at once.
       return step - std::max({durable_step_, begun_step_, int64_t{0}}) >= spec_.every_steps;
     case CheckpointSpec::Kind::kEverySeconds:
     case CheckpointSpec::Kind::kAuto:
@@ -143,7 +146,7 @@ bool CheckpointSchedule::Due(double now, int64_t step, double step_seconds) cons
   }
   if (cost_.in_flight() && now < cost_.begun_at() + std::max(kGiveUpSeconds, interval_)) return false;
   const double then = now + step_seconds;
-  // The step that is nearest to the end of the interval is saved.
+  // Of all steps, the one that is nearest to the end of the interval is saved.
   return then >= not_before_ && then - at_risk_since_ >= interval_ - step_seconds / 2;
 }
 

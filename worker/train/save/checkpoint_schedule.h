@@ -1,15 +1,15 @@
 // Decides when to take a checkpoint. The code is pure: it is given facts and times, and returns the decision and the
-// reason for its interval.
+// reason for the checkpoint interval.
 //
-// `auto` balances what saves cost against what an interruption throws away. To first order the best interval is
-// sqrt(2 C M). C is the number of seconds that a save costs training, and M is the mean time between interruptions. The
-// source is J. W. Young, "A first order approximation to the optimum checkpoint interval", CACM 17(9), 1974. J. T.
+// `auto` balances the cost of saves against the work that an interruption throws away. To first order the best interval
+// is sqrt(2 C M). C is the number of seconds that a save costs training, and M is the mean time between interruptions.
+// The source is J. W. Young, "A first order approximation to the optimum checkpoint interval", CACM 17(9), 1974. J. T.
 // Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22(3), 2006, adds terms
 // that matter where C is not small compared with M. The time of a restart, and the time from the beginning of a save
 // until it is durable, are lost at every interruption whatever the interval is. So they do not move the optimum.
 //
-// The clocks of ranks differ, so rank 0 decides and announces it in the step's message. Every rank keeps a schedule, so
-// that the next rank 0 knows what was measured. No number that training computes depends on it.
+// The clocks of ranks differ, so rank 0 decides when to save and announces it in the step's message. Every rank keeps a
+// schedule, so that the next rank 0 knows what was measured. No number that training computes depends on a schedule.
 #ifndef REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINT_SCHEDULE_H_
 #define REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINT_SCHEDULE_H_
 
@@ -25,22 +25,24 @@ namespace rekindle::train {
 struct InterruptionRecord {
   int nodes = 1;
   int interruptions = 0;
-  // The interruptions happened in these node hours.
+  // The interruptions happened in `node_hours` hours of the job's nodes.
   double node_hours = 0;
 };
 
-// Returns the seconds from the begin of one save to the begin of the next that lose least, by Daly's estimate.
-// REQUIRES: `save_seconds` and `mean_seconds` are above 0. `mean_seconds` may be infinite.
+// Returns the time from the beginning of one save to the beginning of the next that loses least, in seconds, by Daly's
+// estimate. REQUIRES: `save_seconds` and `mean_seconds` are above 0. `mean_seconds` may be infinite.
 double BestInterval(double save_seconds, double mean_seconds);
 
-// All times are seconds of one clock, which may be any. The class is thread-compatible.
+// Keeps the schedule of a job's checkpoints. All times are seconds of one clock, which may be any. The class is
+// thread-compatible.
 class CheckpointSchedule {
  public:
   explicit CheckpointSchedule(const CheckpointSpec& spec);
 
   // Begins a generation. A save that was in flight has ended with the generation before.
   void Joined(double now, const InterruptionRecord& record);
-  // Records that the state at `step` is the initial one or was restored from the store, so that nothing is at risk.
+  // Records that the state at `step` is the initial one or was restored from the store, so that no computing is at
+  // risk.
   void Restarted(double now, int64_t step);
   // Records that a step took `seconds`. SaveCost::Step explains `usual`.
   void StepDone(double seconds, bool usual);
@@ -50,14 +52,14 @@ class CheckpointSchedule {
   // Records that the checkpoint of `step` is known to be durable. A call for a checkpoint that is not newer than the
   // newest known one changes nothing.
   void Durable(double now, int64_t step);
-  // Records that the save in flight failed. It is tried again soon, but not at once.
+  // Records that the save in flight failed. The state is saved again soon, but not at once.
   void Failed(double now);
 
   // Returns whether to save the state at `step`, which is reached in about `step_seconds`.
   bool Due(double now, int64_t step, double step_seconds) const;
 
-  // Returns the present interval. For kAuto `reason` explains it in one sentence. For kEverySeconds it is the interval
-  // that the job states, without a reason. For other kinds it is 0.
+  // Returns the present interval between checkpoints. For kAuto `reason` explains it in one sentence. For kEverySeconds
+  // it is the interval that the job states, without a reason. For other kinds it is 0.
   double interval_seconds() const { return interval_; }
   const std::string& reason() const { return reason_; }
 
@@ -78,9 +80,9 @@ class CheckpointSchedule {
   int64_t begun_step_ = -1;
   // `snapshot_step_` is the newest step whose save began in any generation.
   int64_t snapshot_step_ = -1;
-  // What was computed since `at_risk_since_` is not durable.
+  // What was computed since the time `at_risk_since_` is not durable, so an interruption would lose it.
   double at_risk_since_ = 0;
-  // After a failure no save begins before `not_before_`.
+  // After a failed save no other save begins before the time `not_before_`.
   double not_before_ = 0;
 };
 

@@ -15,7 +15,7 @@ using Kind = CheckpointSpec::Kind;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Simulates a trainer in virtual time, with steps, saves, and their costs.
+// Simulates a trainer in virtual time: it makes steps and saves, which take the times that the test sets.
 struct Trainer {
   explicit Trainer(const CheckpointSpec& spec, const InterruptionRecord& record = {}) : schedule(spec) {
     schedule.Joined(now, record);
@@ -48,7 +48,7 @@ struct Trainer {
   }
 
   double step_seconds = 1;
-  // Each step beside a save takes `slowdown` seconds more.
+  // Each step that is made while a save is in flight takes `slowdown` seconds more.
   double slowdown = 0.05;
   double write_seconds = 3;
   bool store_works = true;
@@ -65,10 +65,12 @@ struct Trainer {
 TEST(BestIntervalTest, IsYoungsForCheapSavesAndDalysForDearOnes) {
   EXPECT_NEAR(BestInterval(0.01, 36000), std::sqrt(2 * 0.01 * 36000), 0.02);
   EXPECT_EQ(BestInterval(1, kInfinity), kInfinity);
-  // A save that costs more than two interruptions is made once in each.
+  // A save of 20 s costs more than twice the mean time of 5 s between interruptions. The computing time between two
+  // saves is then that mean time.
   EXPECT_DOUBLE_EQ(BestInterval(20, 5), 25);
-  // Here the formula is exact. After Daly, the expected time for a second of work under exponential interruptions is
-  // proportional to M (e^(t/M) - 1) / (t - C). It is least at the best t, so no other t nearby is better.
+  // The waste is computed exactly here. After Daly, the expected time for a second of work under exponential
+  // interruptions is proportional to M (e^(t/M) - 1) / (t - C), where t is the interval and C the cost of a save. It is
+  // least at the best interval, so no other interval nearby is better.
   for (const double save : {0.1, 1.0, 10.0, 60.0}) {
     const double mean = 600;
     const auto waste = [&](double t) { return mean * (std::exp(t / mean) - 1) / (t - save); };
@@ -93,7 +95,7 @@ TEST(CheckpointScheduleTest, EveryStepsCountsFromTheNewestDurable) {
   EXPECT_TRUE(schedule.Due(5, 10, 1));
   schedule.Begun(6, 10);
   EXPECT_FALSE(schedule.Due(7, 19, 1));
-  // A change of membership cut the save off, so it is made up for at once.
+  // A change of membership interrupts the save of step 10, so the next save is due at once.
   schedule.Joined(8, {});
   EXPECT_TRUE(schedule.Due(8, 12, 1));
   schedule.Begun(9, 12);
@@ -112,7 +114,7 @@ TEST(CheckpointScheduleTest, EverySecondsKeepsToItsInterval) {
   trainer.RunUntil(1000 + 310);
   ASSERT_EQ(trainer.begun.size(), 10);
   for (size_t i = 1; i < trainer.begun.size(); ++i) {
-    // The interval is kept to the nearest step.
+    // Saves begin at the step that is nearest to the end of the interval.
     EXPECT_NEAR(trainer.begun[i] - trainer.begun[i - 1], 30, 0.36);
   }
 }
@@ -188,7 +190,7 @@ TEST(CheckpointScheduleTest, AutoFollowsWhatItMeasures) {
   Trainer trainer({.kind = Kind::kAuto, .interruptions_per_hour = 0.1});
   trainer.RunUntil(5000);
   const double before = trainer.schedule.interval_seconds();
-  // The store's network is busy now.
+  // From now on a save slows steps down more, as if the store's network were busy.
   trainer.slowdown = 0.5;
   trainer.RunUntil(5000 + 20 * before);
   EXPECT_GT(trainer.schedule.interval_seconds(), before * 2);
@@ -213,13 +215,14 @@ TEST(CheckpointScheduleTest, TheRateOfInterruptionsIsLearned) {
   const CheckpointSpec spec{.kind = Kind::kAuto};
   Trainer quiet(spec, {.nodes = 2});
   quiet.RunUntil(1000 + 600);
-  // One interruption is assumed in 5 node hours. On 2 nodes that is one about every 2.5 h.
+  // Before any interruption is measured, one in 5 node hours is assumed. On 2 nodes that is one about every 2.5 h.
   EXPECT_THAT(quiet.schedule.reason(), HasSubstr("an interruption is expected every 2.5"));
   EXPECT_THAT(quiet.schedule.reason(),
               HasSubstr("0 interruptions in 0.018 node-hours of this job, beside the assumed 1 in 5; 2 nodes now"));
   const double assumed = quiet.schedule.interval_seconds();
   quiet.RunUntil(1000 + 100 * 3600);
-  // With 1 interruption in 205 node hours the interval becomes sqrt(41) = 6.4 times as long, in steps.
+  // With 1 interruption in 205 node hours instead of 5, the interval becomes sqrt(41) = 6.4 times as long, in several
+  // changes.
   EXPECT_GT(quiet.schedule.interval_seconds(), 4 * assumed);
 
   Trainer stormy(spec, {.nodes = 2, .interruptions = 19, .node_hours = 5});
@@ -246,7 +249,7 @@ TEST(CheckpointScheduleTest, WhatAChangeOfMembershipCutOffIsMadeUpFor) {
   EXPECT_FALSE(schedule.Due(201, 202, 1));
   schedule.Joined(202, {});
   EXPECT_TRUE(schedule.Due(203, 202, 1));
-  // The save became durable after all.
+  // The save that the change of membership seemed to interrupt became durable after all.
   schedule.Durable(204, 200);
   EXPECT_FALSE(schedule.Due(204, 203, 1));
   EXPECT_FALSE(schedule.Due(298, 290, 1));

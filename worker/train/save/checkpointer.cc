@@ -13,13 +13,13 @@
 namespace rekindle::train {
 namespace {
 
-// The committer waits this long for the other ranks' shards, which is as long as a shard may take where training has
-// priority. If the generation has ended, there may be nobody left to write them, and the checkpoints of its successor
-// wait behind.
+// The committer waits `kShardsOfOthersSeconds` for the other ranks' shards, which is as long as a shard may take where
+// training has priority. If the generation has ended, it waits only `kShardsOfThePastSeconds`: there may be nobody left
+// to write the shards, and the checkpoints of the next generation have to wait meanwhile.
 constexpr double kShardsOfOthersSeconds = 300, kShardsOfThePastSeconds = 60;
-// Every `kLookSeconds` the committer checks whether its generation has ended.
+// While the committer waits for shards, it checks every `kLookSeconds` whether its generation has ended.
 constexpr double kLookSeconds = 2;
-// At most `kMaxGathering` snapshots may still miss notes.
+// At most `kMaxGathering` snapshots wait for the ShardNotes of other ranks. If there are more, the oldest is given up.
 constexpr size_t kMaxGathering = 4;
 constexpr size_t kMaxLost = 16;
 constexpr int kBuffers = 2;
@@ -36,7 +36,7 @@ Checkpointer::Checkpointer(checkpoint::CheckpointClient& client, CheckpointerOpt
 Checkpointer::~Checkpointer() {
   client_.Cancel();
   for (std::jthread& thread : threads_) thread.request_stop();
-  // The tasks that are left hold memory of the client, so the threads end before the client does.
+  // Tasks that are still queued hold memory of the client, so the threads must end before the client is destroyed.
   for (std::jthread& thread : threads_) thread.join();
 }
 
@@ -46,7 +46,7 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
   common::MutexLock lock(mutex_);
   gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
   if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
-  // The end of a job may save a step again.
+  // A step may be saved twice at the end of a job, so an earlier loss of its snapshot no longer counts.
   lost_.erase({info.generation, snapshot.step});
   others_are_done_ = false;
   if (info.ranges.empty()) return;
@@ -69,15 +69,16 @@ double Checkpointer::WaitCopied(double stall_seconds) {
   if (copy_ == Copy::kIdle) return 0;
   changed_.WaitFor(lock, std::chrono::duration<double>(stall_seconds),
                    [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return copy_ != Copy::kStaging; });
-  // `Save` sees then that the memory has come too late.
+  // Training waits no longer for memory. Save() sees in `copy_` that the memory comes too late and drops the snapshot.
   if (copy_ == Copy::kStaging) copy_ = Copy::kIdle;
   if (auto staged = being_copied_; staged != nullptr) {
     const checkpoint::StateView from = copied_from_;
     lock.Unlock();
-    // `Save` gets the same error.
+    // The error is ignored here, because Save() copies the same shards and gets the same error.
     staged->Copy(from).IgnoreError();
     lock.Lock();
-    // The last holder waits for the writes to end. That must not be this thread.
+    // Whoever drops the staged shards last waits for their writes to end. That must not be the training thread, so a
+    // task of the writer holds them, too.
     Enqueue(kWriter, [staged = std::move(staged)] {});
   }
   changed_.Wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return copy_ == Copy::kIdle; });
@@ -113,7 +114,7 @@ void Checkpointer::Save(const Snapshot& snapshot) {
 void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start,
                          double held_up_seconds) {
   const absl::Status status = staged.Commit();
-  // The copy and the writes overlap, so their times are not added.
+  // The copy and the writes of a snapshot overlap, so the times for which they were held up are not added.
   held_up_seconds = std::max(held_up_seconds, staged.held_up_seconds());
   {
     const common::MutexLock lock(mutex_);
@@ -138,8 +139,8 @@ absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedSh
   }
   changed_.NotifyAll();
   if (snapshot.info.urgent) return staged->Copy(snapshot.view);
-  // Beside training, the copy gives way to what training needs. A thread that waits for the copy helps with it (see
-  // WaitCopied).
+  // The copy runs beside training and gives way to what training needs. A thread that waits for the copy helps with it
+  // (see WaitCopied).
   absl::Status status;
   *held_up_seconds = common::RunInBackground([&] { status = staged->Copy(snapshot.view); });
   return status;
@@ -199,7 +200,7 @@ void Checkpointer::OthersAreDone() {
 void Checkpointer::Commit(const checkpoint::Manifest& manifest) {
   {
     const common::MutexLock lock(mutex_);
-    // The loss of the snapshot was already reported, and there is nothing to wait for.
+    // This rank could not write its own shards and has reported that. The commit would wait for them in vain.
     if (lost_.contains({manifest.generation, manifest.step})) return;
   }
   const double start = common::SteadySeconds();

@@ -9,7 +9,7 @@ FinalStore::FinalStore(OpenStore open, CheckpointerOptions options)
 
 absl::StatusOr<Checkpointer*> FinalStore::Use(const std::string& store) {
   if (checkpointer_ != nullptr && store_ == store) return checkpointer_.get();
-  // The checkpointer uses the client, so it goes first.
+  // The checkpointer uses the client, so the checkpointer is destroyed first.
   checkpointer_.reset();
   client_.reset();
   auto client = open_ ? open_(store) : absl::FailedPreconditionError("this trainer has no store but its job's");

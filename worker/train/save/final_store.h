@@ -15,16 +15,17 @@ namespace rekindle::train {
 using OpenStore =
     std::function<absl::StatusOr<std::unique_ptr<checkpoint::CheckpointClient>>(const std::string& store)>;
 
-// The class is thread-compatible.
+// FinalStore is thread-compatible.
 class FinalStore {
  public:
-  // `open` is null if the job can have no store but its own. `options` are those of each checkpointer.
+  // `open` is null if the job can have no store but its own. `options` are the options of each checkpointer that is
+  // made.
   FinalStore(OpenStore open, CheckpointerOptions options);
 
   // Returns the checkpointer of `store`, which stays open until another store is asked for. Returns an error if the
-  // store cannot be opened. The next call then tries again.
+  // store cannot be opened. The next call then tries to open it again.
   absl::StatusOr<Checkpointer*> Use(const std::string& store);
-  // Returns null if no store is open.
+  // Returns the client of the open store, or null if no store is open.
   checkpoint::CheckpointClient* client() const { return client_.get(); }
 
  private:

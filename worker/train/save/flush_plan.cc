@@ -5,10 +5,11 @@
 namespace rekindle::train {
 namespace {
 
-// `kReservedSeconds` are kept for the end of the step under way, and for the manifest once the planes are there.
+// `kReservedSeconds` of the time that is left are kept for the end of the step under way, and for the manifest once the
+// planes are written.
 constexpr double kReservedSeconds = 2;
-// Only `kUsableShare` of the remaining seconds is used. A rate measured before all nodes of a zone flush at once may be
-// too good.
+// The plan uses only `kUsableShare` of the remaining seconds. The write rate was measured before all nodes of a zone
+// flush at once, so it may be too good.
 constexpr double kUsableShare = 0.75;
 
 double Megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }

@@ -73,7 +73,7 @@ TEST(FlushPlanTest, AnExactJobGetsBothPlanesOrNothing) {
   EXPECT_EQ(PlanFlush(situation).plan, FlushPlan::kBothPlanes);
 }
 
-// More time or bandwidth never saves less, and more bytes never save more.
+// A plan that has more time never saves less.
 TEST(FlushPlanTest, IsMonotonous) {
   FlushSituation situation = Typical();
   int before = 0;

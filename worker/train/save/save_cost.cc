@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kSteps = 50;
 constexpr size_t kSaves = 5;
-// Fewer steps than `kLeastSteps` say nothing about a slowdown. The stall is known without them.
+// Fewer steps than `kLeastSteps` say nothing about how much a save slows steps down.
 constexpr size_t kLeastSteps = 3;
 
 void Add(double value, size_t most, std::deque<double>* values) {
@@ -42,7 +42,7 @@ void SaveCost::Stalled(double seconds) { stalled_ += seconds; }
 void SaveCost::Durable(double now) {
   if (!in_flight_) return;
   in_flight_ = false;
-  // The steps' seconds contain the stall. If they are only noise, the stall alone is certain.
+  // `slowed_` contains the stall, too. If it is smaller than the stall, that is noise in the times of the steps.
   Add(std::max(stalled_, slowed_), kSaves, &training_);
   Add(std::max(0.0, now - begun_at_), kSaves, &durable_);
 }

@@ -1,6 +1,6 @@
-// Measures what a checkpoint costs. One part is the seconds by which it lengthens training: the wait before the
-// optimizer, and the slowdown of the steps beside it. The other is the seconds until it is durable. The code is pure
-// and is given all times.
+// Measures what a checkpoint costs. One part is the number of seconds by which it lengthens training: the wait before
+// the optimizer, and the slowdown of the steps that run beside the save. The other part is the time until the
+// checkpoint is durable. The code is pure: the caller passes all times.
 #ifndef REKINDLE_WORKER_TRAIN_SAVE_SAVE_COST_H_
 #define REKINDLE_WORKER_TRAIN_SAVE_SAVE_COST_H_
 
@@ -9,11 +9,11 @@
 
 namespace rekindle::train {
 
-// The class is thread-compatible.
+// SaveCost is thread-compatible.
 class SaveCost {
  public:
-  // Forgets the times of steps, because their usual time has changed with the world size. A save that was in flight is
-  // not measured.
+  // Forgets the times of steps, because the usual time of a step has changed with the world size. A save that was in
+  // flight is not measured.
   void ForgetSteps();
 
   // Records that a step took `seconds`. `usual` says that it contained only training and checkpoints, so no evaluation
@@ -29,8 +29,8 @@ class SaveCost {
   bool in_flight() const { return in_flight_; }
   double begun_at() const { return begun_at_; }
 
-  // `measured` says whether the values below are valid. They are medians of the newest saves, so that one slow write
-  // does not count.
+  // Returns whether a save has been measured, so that training_seconds() and durable_seconds() are valid. They are
+  // medians over the newest saves, so that one slow write does not count.
   bool measured() const { return !training_.empty(); }
   double training_seconds() const;
   double durable_seconds() const;
@@ -38,7 +38,7 @@ class SaveCost {
  private:
   // `usual_steps_` holds the times of steps without a save in flight.
   std::deque<double> usual_steps_;
-  // `training_` and `durable_` are those of the newest saves.
+  // `training_` and `durable_` hold the two costs of each of the newest saves.
   std::deque<double> training_;
   std::deque<double> durable_;
   bool in_flight_ = false;

@@ -12,7 +12,7 @@ TEST(SaveCostTest, AddsUpWhatStepsTakeLongerWhileASaveIsWritten) {
   cost.Begun(10);
   cost.Step(2.5, true);
   cost.Stalled(0.1);
-  // A step with an evaluation in it says nothing about the cost.
+  // A step that contains an evaluation says nothing about the cost of the save.
   cost.Step(9.0, false);
   cost.Step(2.25, true);
   cost.Durable(17);
@@ -26,7 +26,7 @@ TEST(SaveCostTest, TheStallIsTheLeastItCosts) {
   for (int i = 0; i < 5; ++i) cost.Step(2.0, true);
   cost.Begun(10);
   cost.Stalled(0.25);
-  // A step that is faster than usual is only chance.
+  // A save cannot make a step faster. That this step beside a save is faster than usual is chance.
   cost.Step(1.0, true);
   cost.Durable(11);
   EXPECT_DOUBLE_EQ(cost.training_seconds(), 0.25);

@@ -11,7 +11,7 @@
 namespace rekindle::train {
 namespace {
 
-// The three times are together less than the ten seconds that the agent gives a trainer to stop.
+// An agent gives its trainer ten seconds to stop. Writing the last job file to its stores takes less, by these limits.
 constexpr double kEndDrainSeconds = 1, kEndAskSeconds = 2, kEndWriteSeconds = 3;
 
 }  // namespace
@@ -90,14 +90,14 @@ bool Saver::StepDone(const StepOutcome& outcome, double seconds, bool usual, con
   Follow();
   const int64_t step = state.scalars.step;
   if (!checkpointer_ || !outcome.begin_checkpoint || step >= parts_.spec.steps) return false;
-  // The generation ends with this step, so nobody would gather the shards.
+  // The generation ends with this step, so nobody would gather the shards of a save that begins now.
   if (outcome.yield) return false;
   schedule_.Begun(parts_.clock(), step);
   checkpointer_->Begin(SnapshotOf(static_cast<int>(outcome.messages.size())), state);
   return true;
 }
 
-// Tells the schedule what became of the saves.
+// Tells the checkpoint schedule which saves have failed and which are durable.
 void Saver::Follow() {
   if (!checkpointer_) return;
   const double now = parts_.clock();
@@ -129,7 +129,7 @@ void Saver::TellStatus(const CheckpointStatus& status) {
       true);
 }
 
-// Returns how many files, of all planes, one rank writes at most.
+// Returns the largest number of files, of all planes, that one rank writes for a checkpoint.
 int Saver::MostShards(int world_size) const {
   if (!checkpointer_) return 0;
   std::map<int, int> owned;
@@ -160,7 +160,7 @@ absl::Status Saver::SaveFinal(comm::Communicator& communicator, const TrainState
                               const std::string& store) {
   communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
   if (store.empty()) return Save(*checkpointer_, communicator, state, until, /*is_final=*/true);
-  // All ranks get the same answer from the store.
+  // All ranks ask the same store, so either all can use it or none.
   const absl::StatusOr<Checkpointer*> checkpointer = final_store_.Use(store);
   if (!checkpointer.ok()) {
     log::Warning("cannot use the store", {{"store", store}, {"error", std::string(checkpointer.status().message())}});
@@ -187,7 +187,7 @@ absl::Status Saver::Save(Checkpointer& checkpointer, comm::Communicator& communi
 
 void Saver::KeepEnd() {
   if (!checkpointer_ || rank_ != 0) return;
-  // A write that is still under way would put an older job file there.
+  // A manifest that is still being written would replace the last job file with an older one.
   checkpointer_->Drain(kEndDrainSeconds);
   const std::string text = parts_.control.JobFileOfEnd(kEndAskSeconds);
   if (text.empty()) return;

@@ -1,5 +1,5 @@
-// Tests when a trainer saves, and what it says of its saves. The trainer, its coordinator and its store are played by
-// the test.
+// Tests when a trainer saves, and what it reports of its saves. The test plays the trainer, its coordinator and its
+// store.
 #include "worker/train/save/saver.h"
 
 #include <gmock/gmock.h>
@@ -70,8 +70,8 @@ class SaverTest : public testing::Test {
     if (begun) copied_step_ = state_.scalars.step;
     return begun;
   }
-  // Returns what this rank says in its next step, and gathers it. A save that was begun is copied by then, because the
-  // test changes nothing of the state that would have to wait for the copy.
+  // Returns what this rank announces in its next step, and gathers it. By then the copy of a save that was begun has
+  // ended. The test need not wait for the copy, because the test changes nothing of the state that the copy reads.
   StepExtras Announced() {
     StepExtras extras;
     for (;;) {
@@ -123,7 +123,8 @@ class SaverTest : public testing::Test {
 TEST_F(SaverTest, ACheckpointThatIsDueIsBegunOnce) {
   EXPECT_FALSE(Step());
   EXPECT_TRUE(Step());
-  // The save of step 2 is under way. It need not be durable for the next to be due two steps later, and not earlier.
+  // The save of step 2 is under way. The next save is due two steps later, even if that of step 2 is not durable by
+  // then.
   EXPECT_FALSE(Step());
   AwaitCommitted(2);
   EXPECT_TRUE(Step());
@@ -155,7 +156,7 @@ TEST_F(SaverTest, NoSaveIsBegunAtTheEndOfAGeneration) {
   Step();
   EXPECT_FALSE(Step(/*yields=*/true));
   Enter(2);
-  // The save is made up for.
+  // No save was begun at the end of the old generation, so one is due at once in the next.
   EXPECT_TRUE(Step());
 }
 

@@ -40,7 +40,7 @@ class FakeTrainers final : public v1::Trainers::Service {
     const common::MutexLock lock(mutex_);
     identity_ = std::move(identity);
   }
-  // Returns the first renewal that fits, among those after the one that was returned last.
+  // Returns the next renewal for which `fits` returns true. Renewals up to the one that was returned last do not count.
   v1::RenewLeaseRequest Await(const std::function<bool(const v1::RenewLeaseRequest&)>& fits) {
     common::MutexLock lock(mutex_);
     v1::RenewLeaseRequest found;
@@ -148,7 +148,7 @@ class CoordinatorSessionTest : public testing::Test {
 
 TEST_F(CoordinatorSessionTest, RankZeroAsksAsSoonAsAGenerationBegins) {
   coordinator_.SetFile("first", false);
-  // Without a lease no other renewal is sent.
+  // Generation 1 has no lease, so no renewal is sent except to ask for the job file.
   coordinator_.Direct(Runs(1, 0));
   const auto first = coordinator_.Await([](const auto& request) { return request.wants_job_file(); });
   EXPECT_EQ(first.generation(), 1);
@@ -185,7 +185,7 @@ TEST_F(CoordinatorSessionTest, WithoutACoordinatorWhatItToldLastCounts) {
   AwaitGeneration(1);
   coordinator_.SetFile("first", false);
   EXPECT_EQ(control_->JobFileNow().text, "first");
-  // Another coordinator answers at the same address now.
+  // From now on the coordinator of another cluster answers at the same address.
   coordinator_.SetIdentity(common::NewCluster());
   coordinator_.SetFile("a foreign one", true);
   EXPECT_EQ(control_->JobFileNow().text, "first");

@@ -1,4 +1,4 @@
-// Loads the file that the agent hands to a trainer. It has the job's resolved spec and its secret.
+// Loads the job file that the agent hands to a trainer. The file has the job's resolved spec and its secret.
 #ifndef REKINDLE_WORKER_TRAIN_SESSIONS_JOB_FILE_H_
 #define REKINDLE_WORKER_TRAIN_SESSIONS_JOB_FILE_H_
 
@@ -24,19 +24,22 @@ struct TrainerJob {
   // `spec_digest` is the XXH3-128 of all that the result depends on.
   std::string spec_digest;
   models::ModelSpec model;
-  // `weights` names a safetensors set to start from. If it is empty, the seed decides.
+  // `weights` names a safetensors set with the weights to start from. If it is empty, the seed decides the initial
+  // weights.
   std::string weights;
   std::string weights_digest;
   data::DataSpec data;
   std::string store;
   checkpoint::Retention retention;
   int threads = 1;
-  // `micro_batch_at_most` limits the search for a size if `spec.micro_batch` is 0. With 0 the limit is the whole batch.
+  // `micro_batch_at_most` limits the search for a micro-batch size, which happens if `spec.micro_batch` is 0. With 0
+  // the limit is the whole batch.
   int micro_batch_at_most = 0;
 };
 
-// Reads a serialized v1.DesiredTrainer of at most 1 MiB. `micro_batch` replaces the size in the file. With 0 the size
-// stays as in the file, which may be 0 as well. The errors NOT_FOUND and INVALID_ARGUMENT name the file.
+// Reads a job from a file with a serialized v1.DesiredTrainer of at most 1 MiB. `micro_batch` replaces the micro-batch
+// size in the file. With 0 the size stays as in the file, which may be 0 as well. The errors NOT_FOUND and
+// INVALID_ARGUMENT name the file.
 absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path, int micro_batch = 0);
 
 }  // namespace rekindle::train

@@ -1,5 +1,5 @@
-// Holds what a trainer knows of the file that its job's store keeps (checkpoint/format/framed_job_file.h). It comes
-// from the coordinator's answers to RenewLease.
+// Holds the newest job file that a trainer knows, for its job's store (checkpoint/format/framed_job_file.h). The file
+// comes from the coordinator's answers to RenewLease.
 //
 // The class is thread-safe.
 #ifndef REKINDLE_WORKER_TRAIN_SESSIONS_KNOWN_JOB_FILE_H_
@@ -15,12 +15,14 @@ namespace rekindle::train {
 
 class KnownJobFile {
  public:
-  // Makes the request ask for a newer job file.
+  // Makes `request` ask for the job file if the coordinator has a newer one.
   void Ask(v1::RenewLeaseRequest* request) const;
-  // Takes the answer to such a request. The caller must have checked that its coordinator is obeyed.
+  // Takes the job file from the answer to a request that asked for it. The caller must have checked that the
+  // coordinator that answered is obeyed.
   void Take(const v1::RenewLeaseReply& reply);
-  // Returns the file of the newest answer. Before any answer it is empty and required. It is empty and not required if
-  // the coordinator has none for this job.
+  // Returns the job file of the newest answer. Before any answer its text is empty and `required` is set, so that no
+  // checkpoint becomes durable without a job file. If the coordinator has no file for this job, the text is empty and
+  // `required` is not set.
   checkpoint::JobFile Newest() const;
   // Returns the newest file if it says that the job is over, and otherwise an empty text.
   std::string OfEnd() const;

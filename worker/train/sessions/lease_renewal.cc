@@ -11,15 +11,17 @@
 namespace rekindle::train {
 namespace {
 
-// A lease is renewed `kRenewalsInALease` times while it lasts, with pauses from the shortest to the longest.
+// A lease is renewed `kRenewalsInALease` times while it lasts, with pauses between `kShortestPause` and
+// `kLongestPause`.
 constexpr double kRenewalsInALease = 20;
 constexpr double kLongestPause = 10;
 constexpr double kShortestPause = 0.1;
-// A grant below `kShortestGrant` seconds is not renewed more often, because its job is about to stop.
+// A permission to spend for less than `kShortestGrant` seconds is renewed only as often as one for `kShortestGrant`
+// seconds, because its job is about to stop.
 constexpr double kShortestGrant = 20;
-// Without a generation nothing is renewed, and the thread only wakes every `kIdleSeconds`.
+// While the trainer has no generation, no lease is renewed, and the thread only wakes every `kIdleSeconds`.
 constexpr double kIdleSeconds = 60;
-// A renewal without an answer is repeated after `kUnansweredSeconds`.
+// A renewal that the coordinator does not answer is repeated after `kUnansweredSeconds`.
 constexpr double kUnansweredSeconds = 1;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -91,7 +93,7 @@ bool LeaseRenewal::Pause(int64_t seen, double seconds, bool asks, int asked_as) 
   return true;
 }
 
-// Renews the lease. Returns false if no obeyed coordinator has answered.
+// Renews the lease and waits at most `seconds` for the answer. Returns false if no obeyed coordinator has answered.
 bool LeaseRenewal::AskOnce(double seconds) {
   const Directive directive = directives_.Latest();
   v1::RenewLeaseRequest request = NextRequest(directive);

@@ -1,5 +1,5 @@
-// Connects a trainer to the agent of its node. It reports itself and its metrics every second, so that a restarted
-// agent adopts it. Losing the agent never stops training.
+// Connects a trainer to the agent of its node. The trainer reports itself and its metrics every second, so that a
+// restarted agent adopts it. Losing the agent never stops training.
 #ifndef REKINDLE_WORKER_TRAIN_SESSIONS_NODE_SESSION_H_
 #define REKINDLE_WORKER_TRAIN_SESSIONS_NODE_SESSION_H_
 
@@ -18,7 +18,7 @@ class NodeSession {
 };
 
 struct NodeSessionOptions {
-  // The socket is at <node dir>/agent.sock.
+  // `socket` is the path of the agent's socket, <node dir>/agent.sock.
   std::string socket;
   std::string trainer;
   std::string job_uid;

@@ -1,4 +1,4 @@
-// Remembers which cluster's coordinator a trainer obeys, for all threads that hear from one.
+// Remembers which cluster's coordinator a trainer obeys. All threads that hear from a coordinator share it.
 #ifndef REKINDLE_WORKER_TRAIN_SESSIONS_OBEYED_CLUSTER_H_
 #define REKINDLE_WORKER_TRAIN_SESSIONS_OBEYED_CLUSTER_H_
 

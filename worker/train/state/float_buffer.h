@@ -16,8 +16,8 @@ class FloatBuffer {
   explicit FloatBuffer(int64_t size);
   // Returns a buffer of zeros that takes no memory until it is written.
   static FloatBuffer Unused(int64_t size);
-  // Gives back the memory of the elements [begin, end) of an Unused buffer. Their values are lost, except on pages that
-  // also hold other elements.
+  // Gives back the memory of the elements [begin, end) of a buffer from Unused(). Their values are lost, except on
+  // pages that also hold other elements.
   void Release(int64_t begin, int64_t end);
   // Returns the bytes of memory that the buffer takes now.
   int64_t ResidentBytes() const;

@@ -17,29 +17,30 @@ namespace rekindle::train {
 // Returns the moments of `state` that the optimizer keeps.
 std::vector<FloatBuffer*> MomentsOf(TrainState& state, int moments);
 
-// Serves the transfer at the beginning of one generation. The class is thread-compatible.
+// Moves the moments at the beginning of one generation. The class is thread-compatible.
 class MomentTransfer {
  public:
-  // The moments are wanted at step `target`. A rank one step behind makes them from its prepared step. The references
-  // must outlive the transfer.
+  // The moments of step `target` are wanted. A rank that is one step behind makes them from its prepared step. The
+  // references must outlive the transfer.
   MomentTransfer(comm::Communicator& communicator, const ShardDeal& deal, const PreparedStep& prepared, int moments,
                  int64_t target);
 
-  // Tells all ranks what this rank has, and plans the moves. `held` belongs to the step of `state`, and is empty if
-  // this rank has no state. The call is collective. Returns INTERNAL if the ranks together do not have everything.
+  // Tells all ranks which moments this rank has, and plans the moves. `held` names its moments at the step of `state`,
+  // and is empty if this rank has no state. The call is collective. Returns INTERNAL if the ranks together do not have
+  // all moments.
   absl::Status Plan(const ElementSet& held, const TrainState& state);
-  // Returns what this rank has, or can make by itself, at the wanted step.
+  // Returns the moments of the wanted step that this rank has, or can make by itself.
   const ElementSet& reached() const { return reached_; }
 
-  // Sends from `state`, and receives into `target`, which may be the same. `state` itself is not changed otherwise. The
-  // call is collective.
+  // Makes all moves: sends from `state`, and receives into `target`, which may be the same state. Only receiving
+  // changes a state. The call is collective.
   absl::Status MoveAll(TrainState& state, TrainState& target);
 
  private:
-  // Describes what a rank has, as it reports it to the others. Moments of `step` + 1 can be made from it if the rank
-  // has prepared that step.
+  // Describes the moments that a rank has, as it tells the other ranks. If the rank has prepared a step, the moments of
+  // `step` + 1 can be made from them.
   struct Holding {
-    // `step` is -1 if the rank has no state.
+    // `step` is the step of the rank's state, or -1 if the rank has no state.
     int64_t step = -1;
     bool prepared = false;
     ElementSet held;

@@ -24,7 +24,7 @@ struct UpdateResult {
 
 // Holds what an update needs to know beside the memory that it reads and writes.
 struct PlannedUpdate {
-  // If `result.found_inf` is set, there is nothing to apply.
+  // If `result.found_inf` is set, the update must not be applied.
   UpdateResult result;
   OptimizerSpec optimizer;
   double learning_rate = 0;
@@ -61,8 +61,8 @@ FlatState FlatStateOf(TrainState& state);
 void UpdateElements(const ParameterLayout& layout, const PlannedUpdate& update, int64_t begin, int64_t end,
                     const FlatState& state);
 
-// Updates everything at once. It does not change the scalars. The caller must advance step, cursor and exponents
-// together with this call.
+// Updates all weights and moments at once. Update() does not change the scalars, so the caller must advance step,
+// cursor and exponents together with this call.
 UpdateResult Update(const ParameterLayout& layout, const GradientView& gradient, int64_t count,
                     const OptimizerSpec& optimizer, double learning_rate, double clip_norm, TrainState* state);
 

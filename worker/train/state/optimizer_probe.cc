@@ -11,7 +11,7 @@
 namespace rekindle::train {
 namespace {
 
-// The number is not a multiple of any vector width.
+// `kElements` is not a multiple of 16, the number of floats in an AVX-512 vector, so the last vector is incomplete.
 constexpr int kElements = 5000;
 constexpr int kRows = 50;
 constexpr int kSteps = 4;

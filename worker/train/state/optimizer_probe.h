@@ -1,5 +1,5 @@
-// Computes the optimizer's part of a rank's probe (models::ProbeDigest computes the model's). The probe finds ranks
-// whose arithmetic differs before they join an exact job.
+// Computes the optimizers' part of a rank's probe (models::ProbeDigest computes the model's part). The probe finds
+// ranks whose arithmetic differs before they join an exact job.
 #ifndef REKINDLE_WORKER_TRAIN_STATE_OPTIMIZER_PROBE_H_
 #define REKINDLE_WORKER_TRAIN_STATE_OPTIMIZER_PROBE_H_
 

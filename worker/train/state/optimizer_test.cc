@@ -22,7 +22,7 @@ TrainState SomeState(const ParameterLayout& layout) {
   return state;
 }
 
-// Implements the optimizer in double, according to its definition.
+// Implements AdamW in double, according to its definition.
 struct Reference {
   std::vector<double> weights, first, second;
   int step = 0;
@@ -91,8 +91,8 @@ TEST(OptimizerTest, WritesNothingWhenTheGradientIsNotFinite) {
 TEST(OptimizerTest, ExtremeExponentsKeepTheValue) {
   const ParameterLayout layout = testing::MakeLayout({64});
   const std::vector<float> unit = testing::RandomGradient(layout, 1.0, 3);
-  // The gradients are scaled by 2^power and given in fixed point of 2^(40 - power), so they are the same integers. The
-  // norm scales, and the result of Adam does not change.
+  // The gradients are scaled by 2^power and given in fixed point of 2^(40 - power), so their integers are the same for
+  // every power. The norm is scaled by 2^power, and the result of Adam does not change.
   std::vector<int64_t> q(64);
   for (int i = 0; i < 64; ++i) q[i] = std::llrint(std::ldexp(double{unit[i]}, 40));
   TrainState expected = SomeState(layout);
@@ -104,7 +104,7 @@ TEST(OptimizerTest, ExtremeExponentsKeepTheValue) {
     const UpdateResult result = Update(layout, {.fixed = q.data()}, 1, kSpec, 1e-3, 1.0, &state);
     EXPECT_DOUBLE_EQ(result.grad_norm, std::ldexp(norm, power));
     for (int i = 0; i < 64; ++i) EXPECT_TRUE(std::isfinite(state.weights.data()[i]));
-    // The gradients are clipped to the same length.
+    // Gradients that are larger than those of `expected` are clipped to the same length, so the weights agree.
     if (power > 0) {
       EXPECT_NEAR(state.weights.data()[5], expected.weights.data()[5], 1e-8);
     }
@@ -140,7 +140,7 @@ TEST(GradientNormTest, BlocksAreSummedInOrder) {
     total += block;
   }
   EXPECT_EQ(GradientSumOfSquares(layout, {.values = gradient.data()}, {}), total);
-  // The gradient is gathered bucket by bucket, from the last parameter on, in the order of the reduction.
+  // SquaresGatherer gets the gradient bucket by bucket, from the last parameter on, in the order of the reduction.
   SquaresGatherer gatherer(layout);
   for (const GradientBucket& bucket : CutIntoBuckets(layout, 100)) {
     gatherer.Add({.values = gradient.data()}, {}, bucket);

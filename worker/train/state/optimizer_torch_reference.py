@@ -36,7 +36,8 @@ KINDS = {
     "lion": (1.0, lambda groups: Lion(groups, lr=1e-4, betas=(0.9, 0.99))),
 }
 if sys.argv[1] == "muon":
-    # The replaced conversion makes Muon's Newton-Schulz steps run in float32, as ours do.
+    # torch's Muon converts to bfloat16 for its Newton-Schulz steps. With the conversion replaced by a copy they run in
+    # float32, as those of Rekindle do.
     torch.Tensor.bfloat16 = torch.Tensor.clone
 
 

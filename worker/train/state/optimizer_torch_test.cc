@@ -27,7 +27,7 @@ std::vector<float> ReadFloats(const std::filesystem::path& path, size_t count) {
   return floats;
 }
 
-// Returns what torch computes from the input, or nothing if torch cannot run.
+// Returns the weights and norms that torch computes from `rows`, or nothing if torch cannot run.
 std::vector<float> AskTorch(const std::string& kind, const std::vector<std::vector<float>>& rows) {
   const common::TemporaryFolder temporary;
   const std::string& folder = temporary.path();

@@ -1,5 +1,5 @@
 // Declares where the optimizer's moments are: either whole on every rank, or in shards on two ranks each
-// (training.optimizer_state). The differences between the two are hidden here, so that the engine does not know which
+// (training.optimizer_state). Placement hides the differences between the two, so that the engine does not know which
 // one it runs.
 //
 // The calls in a generation come in this order: Enter, then Transfer (or Replaced when a state was made or restored),
@@ -27,7 +27,7 @@
 
 namespace rekindle::train {
 
-// The class is thread-compatible.
+// Placement is thread-compatible.
 class Placement {
  public:
   virtual ~Placement() = default;
@@ -37,34 +37,35 @@ class Placement {
 
   virtual absl::Status Enter(const Membership& membership, int rank) = 0;
 
-  // Hands state on to the ranks that need it. The call is collective and needs a rank as the source. A receiver writes
-  // its state only when everything has arrived and `may_swap` agrees. Otherwise it returns ABORTED. An error leaves the
-  // old state whole.
+  // Hands state on to the ranks that need it. The call is collective, and the membership's source must be a rank. A
+  // receiver writes its state only when everything has arrived and `may_swap` agrees. Otherwise it returns ABORTED. An
+  // error leaves the old state whole.
   virtual absl::Status Transfer(comm::Communicator& communicator, const Membership& membership,
                                 const std::function<bool()>& may_swap, TrainState& state) = 0;
   // Returns the moments that this rank must get from a checkpoint, or null for all of them.
   virtual const std::vector<checkpoint::ElementRange>* Wanted() const = 0;
-  // Tells the placement that the state was replaced by one that has the wanted moments. If `whole` is false, no state
-  // is left.
+  // Tells the placement that the state was replaced by one that has the wanted moments. `whole` is false if the
+  // replacement failed, so that no valid state is left.
   virtual void Replaced(bool whole) = 0;
-  // Frees what was kept for other ranks. The call is collective. Every rank must have its state.
+  // Frees the moments that were kept for other ranks. The call is collective. Every rank must have its state.
   virtual absl::Status ReleaseUnwanted(comm::Communicator& communicator, TrainState& state) = 0;
 
   // Gets from the other ranks all that applying the step needs. The call is collective and comes between reducing and
-  // applying. It does not write the state. Without an update the batch is skipped. `reduced` holds the update's
+  // applying. It does not write the state. If `update` is empty, the batch is skipped. `reduced` holds the update's
   // gradient and may be overwritten.
   virtual absl::Status Prepare(std::optional<PlannedUpdate> update, GradientBuffer* reduced,
                                comm::Communicator& communicator, const TrainState& state) = 0;
   // Writes the prepared weights and moments. After an error the state is no longer valid.
   virtual absl::Status Apply(TrainState& state) = 0;
-  // Drops the prepared step, which must not be applied. The state is of no use to anybody.
+  // Drops the prepared step, which must not be applied, because the state is of no use to anybody any more.
   virtual void Forget() = 0;
 
-  // Returns the shards of a checkpoint of this state, and the ranks that write them.
+  // Returns the files of a checkpoint of the job's state, and the ranks that write them.
   virtual std::vector<checkpoint::ShardRange> Files(int world_size) const = 0;
   // Returns the StateDigest of the whole state. The call is collective.
   virtual absl::StatusOr<std::string> Digest(comm::Communicator& communicator, TrainState& state) = 0;
-  // Returns what the placement saves on this rank, as measured, or nothing if there is nothing to report.
+  // Returns a note of the memory that the placement saves on this rank, as measured, or nothing if there is nothing to
+  // report.
   virtual std::optional<LeverNote> Saved(const TrainState& state) const = 0;
 };
 

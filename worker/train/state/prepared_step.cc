@@ -11,9 +11,9 @@
 namespace rekindle::train {
 namespace {
 
-// One broadcast carries so many new weights that its latency does not count.
+// A broadcast carries `kPieceElements` new weights, so many that its latency does not count.
 constexpr int64_t kPieceElements = 256 * 1024;
-// This many elements are updated out of place at a time, so that they stay in the cache.
+// `kChunkElements` elements are updated out of place at a time, so that they stay in the cache.
 constexpr int64_t kChunkElements = 16 * 1024;
 constexpr char kExists[] = "a step is applied after it was prepared";
 
@@ -37,7 +37,7 @@ PreparedStep::PreparedStep(const ParameterLayout& layout, int moments, Reporter&
 void PreparedStep::Fit(const ShardDeal& deal, int world_size) {
   int64_t largest = 0, outgoing = 0;
   for (const StateShard& shard : deal.shards) {
-    // A rank that is alone has no rank to send to.
+    // A rank that is alone sends its new weights to nobody.
     if (world_size == 1) break;
     largest = std::max(largest, shard.range.size());
     if (shard.first == deal.rank) outgoing = shard.range.size();
@@ -75,12 +75,12 @@ absl::Status PreparedStep::Prepare(const ShardDeal& deal, std::optional<PlannedU
   const bool sends = pending_->update && communicator.world_size() > 1;
   absl::Status status = sends ? IssueAll(deal, communicator, state, &works) : absl::OkStatus();
   const uint64_t hash = sends ? HashOfOutgoing(deal) : 0;
-  // A rank that gets all of these messages may apply the step. By then every rank has reported here that it can apply
-  // its part. One surviving holder of each shard is enough, so no completed step needs two.
+  // A rank that gets the hashes of all ranks may apply the step. By then every rank has reported here that it can apply
+  // its part. So one surviving holder of each shard is enough to complete the step on all ranks.
   const bool prepared = status.ok() && reporter_.Prepare();
   if (!prepared) {
     if (status.ok()) status = absl::AbortedError("interrupted before the step was prepared");
-    // After the abort nothing writes to the memory that is dropped here.
+    // Once the communicator is aborted and its operations have ended, nothing uses the memory of `pending_`.
     communicator.Abort(status);
     (void)WaitAll(works);
     pending_.reset();
@@ -93,8 +93,8 @@ absl::Status PreparedStep::Prepare(const ShardDeal& deal, std::optional<PlannedU
   return status;
 }
 
-// Issues the new weights of all shards, a piece of each in turn, so that all first holders send at the same time. The
-// call is collective.
+// Issues the broadcasts of the new weights of all shards, a piece of each in turn, so that all first holders send at
+// the same time. The call is collective.
 absl::Status PreparedStep::IssueAll(const ShardDeal& deal, comm::Communicator& communicator, const TrainState& state,
                                     std::vector<comm::Work>* works) {
   int64_t largest = 0;
@@ -110,11 +110,11 @@ absl::Status PreparedStep::IssueAll(const ShardDeal& deal, comm::Communicator& c
   return status;
 }
 
-// Issues a piece of a shard's new weights from its first holder to all ranks. The call is collective.
+// Issues the broadcast of a piece of a shard's new weights from its first holder to all ranks. The call is collective.
 absl::Status PreparedStep::IssuePiece(const ShardDeal& deal, const StateShard& shard, const ElementRange& piece,
                                       comm::Communicator& communicator, const TrainState& state,
                                       std::vector<comm::Work>* works) {
-  // The second holder computes its own weights and discards the piece.
+  // The second holder of the shard computes the new weights itself and discards the piece.
   float* buffer = sink_.data();
   if (shard.first == deal.rank) {
     buffer = outgoing_.data() + (piece.begin - shard.range.begin);
@@ -129,7 +129,7 @@ absl::Status PreparedStep::IssuePiece(const ShardDeal& deal, const StateShard& s
   return communicator.status();
 }
 
-// Returns 0 if this rank is the first holder of no shard.
+// Returns the hash of the new weights that this rank sends, or 0 if it is the first holder of no shard.
 uint64_t PreparedStep::HashOfOutgoing(const ShardDeal& deal) const {
   uint64_t hash = 0;
   for (const StateShard& shard : deal.shards) {

@@ -8,7 +8,7 @@ namespace {
 
 using checkpoint::kBlockElements;
 
-// Appends a range and keeps the order. Ranges that touch or overlap are joined.
+// Appends a range that is not before those of `set`. Ranges that touch or overlap are joined.
 void Append(ElementRange range, ElementSet* set) {
   if (range.begin >= range.end) return;
   if (!set->empty() && set->back().end >= range.begin) {
@@ -109,7 +109,8 @@ bool PlanMoves(const std::vector<ElementSet>& has, const std::vector<ElementSet>
   for (size_t to = 0; to < wants.size(); ++to) {
     ElementSet missing = Subtract(wants[to], has[to]);
     while (!missing.empty()) {
-      // The least busy rank that has the first missing element sends as much as it has from there on.
+      // Of the ranks that have the first missing element, the one that sends least so far is chosen. It sends all
+      // missing elements that it has from that element on.
       const int64_t at = missing.front().begin;
       Move move;
       bool found = false;

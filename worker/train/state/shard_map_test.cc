@@ -23,7 +23,7 @@ int64_t CountOf(const ElementSet& set) {
   return count;
 }
 
-// Reads a report back. The last block may be cut short by `total`.
+// Converts the blocks of a report back to a set. `total` may cut the last block short.
 ElementSet FromBlocks(const std::vector<int>& blocks, int64_t total) {
   ElementSet set;
   for (size_t i = 0; i + 1 < blocks.size(); i += 2) {

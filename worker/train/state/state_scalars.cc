@@ -13,13 +13,13 @@
 namespace rekindle::train {
 namespace {
 
-// The four bytes spell "RSC3".
+// The magic number of encoded StateScalars spells "RSC3".
 constexpr uint32_t kMagic = 0x33435352;
 constexpr size_t kMaxParameters = 1 << 20;
 constexpr size_t kMaxJsonBytes = 16 << 20;
 constexpr int32_t kMaxLossScaleLog2 = 64;
 
-// Checks the rules that both encodings share.
+// Checks the rules that hold for the scalars in both encodings.
 absl::Status Check(const StateScalars& scalars) {
   if (scalars.step < 0 || scalars.attempt < 0 || scalars.cursor < 0) {
     return absl::InvalidArgumentError(absl::StrCat("state scalars: negative step ", scalars.step, ", attempt ",
@@ -70,7 +70,7 @@ bool GetLevers(RecordReader& in, LeverState* levers) {
   return levers->size() == count;
 }
 
-// Reads the loss scale. Checkpoints of releases without FP16 have none.
+// Reads the loss scale of a checkpoint. Checkpoints of releases without FP16 have none.
 bool ReadLossScale(const nlohmann::json& parsed, LossScale* scale) {
   const auto found = parsed.find("loss_scale");
   if (found == parsed.end()) return true;
@@ -159,7 +159,7 @@ absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars) {
     return absl::InvalidArgumentError("state scalars: 'exponents' is missing, no array or too long");
   }
   for (const nlohmann::json& exponent : *exponents) {
-    // The value is read as int64 first, because one beyond int32 must not come back as a valid one.
+    // The exponent is read as int64 first, because a value beyond int32 must not turn into a valid one.
     const int64_t value = exponent.is_number_integer() ? exponent.get<int64_t>() : INT64_MAX;
     if (value < kMinExponent || value > kMaxExponent) {
       return absl::InvalidArgumentError(absl::StrCat("state scalars: exponent ", exponent.dump(), " is no integer in [",

@@ -1,4 +1,4 @@
-// Holds the scalars of the state, and encodes them for peers and for manifests.
+// Declares the scalars of the training state, and encodes them for other ranks and for manifests.
 #ifndef REKINDLE_WORKER_TRAIN_STATE_STATE_SCALARS_H_
 #define REKINDLE_WORKER_TRAIN_STATE_STATE_SCALARS_H_
 
@@ -14,7 +14,8 @@
 
 namespace rekindle::train {
 
-// The scalars travel as a fixed little-endian record (see EncodeScalars) and as JSON in manifests.
+// Holds the scalars of the state. They travel between ranks as a fixed little-endian record (see EncodeScalars), and
+// are in manifests as JSON.
 struct StateScalars {
   // `step` counts the steps wholly applied.
   int64_t step = 0;
@@ -24,13 +25,13 @@ struct StateScalars {
   int64_t cursor = 0;
   // In exact mode `exponents` holds the power-of-two scale of each parameter's gradient for the next step.
   std::vector<int32_t> exponents;
-  // `loss_scale` is used with FP16.
+  // `loss_scale` is used only with FP16.
   LossScale loss_scale;
   LeverState levers;
 };
 
 std::vector<uint8_t> EncodeScalars(const StateScalars& scalars);
-// Returns INVALID_ARGUMENT if the record is malformed.
+// Decodes the scalars from a record. Returns INVALID_ARGUMENT if the record is malformed.
 absl::Status DecodeScalars(std::span<const uint8_t> bytes, StateScalars* scalars);
 std::string ScalarsToJson(const StateScalars& scalars);
 absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars);

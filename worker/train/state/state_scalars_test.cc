@@ -47,7 +47,7 @@ TEST(ScalarsTest, JsonWithoutALossScaleIsOfFloat32) {
   EXPECT_EQ(out.loss_scale, LossScale());
 }
 
-// Later releases may add names for readers that know them.
+// Later releases may add names to the JSON, which this release does not know.
 TEST(ScalarsTest, UnknownNamesInJsonArePassedOver) {
   StateScalars out;
   std::string json = ScalarsToJson(SomeScalars());
@@ -77,7 +77,7 @@ TEST(ScalarsTest, RefusesEveryTruncationAndExtension) {
   }
   bytes.push_back(0);
   EXPECT_FALSE(DecodeScalars(bytes, &out).ok());
-  // A failed call leaves its output alone.
+  // A failed decoding leaves its output unchanged.
   EXPECT_TRUE(Same(out, SomeScalars()));
 }
 
@@ -88,8 +88,8 @@ TEST(ScalarsTest, RefusesHostileRecords) {
     return bytes;
   };
   StateScalars out;
-  // Each line breaks one field of the record: the magic number, a negative step, attempt or cursor, a count far beyond
-  // the bytes, an exponent or loss scale out of range, and negative good or skipped steps.
+  // Each of the next lines breaks one field of the record: the magic number, a negative step, attempt or cursor, a
+  // count far beyond the bytes, an exponent or loss scale out of range, and negative good or skipped steps.
   EXPECT_FALSE(DecodeScalars(with(0, {0}), &out).ok());
   EXPECT_FALSE(DecodeScalars(with(11, {0x80}), &out).ok());
   EXPECT_FALSE(DecodeScalars(with(19, {0x80}), &out).ok());

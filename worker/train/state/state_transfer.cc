@@ -11,8 +11,8 @@ constexpr uint64_t kMaxLeverBytes = kMaxLeverValues * (kMaxLeverName + sizeof(ui
 
 size_t Bytes(const FloatBuffer& buffer) { return static_cast<size_t>(buffer.size()) * sizeof(float); }
 
-// Returns the buffers that travel beside the scalars. Moments that are not kept are zeros on every rank and do not
-// travel.
+// Returns the buffers that are sent beside the scalars. Moments that the optimizer does not keep are zeros on every
+// rank and are not sent.
 template <typename State>
 auto Travelling(State& state, int moments) {
   std::vector buffers{&state.weights, &state.first_moment, &state.second_moment};
@@ -41,7 +41,7 @@ absl::Status SendState(comm::Communicator& communicator, int peer, const TrainSt
 
 absl::Status ReceiveState(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
                           TrainState& spare) {
-  // The size of the scalars varies, because the values of levers come and go.
+  // The size of the scalars varies, because levers add their values to them over time.
   const uint64_t least = EncodeScalars(spare.scalars).size();
   uint64_t length = 0;
   if (absl::Status status = communicator.Recv(&length, sizeof(length), peer).Wait(); !status.ok()) return status;

@@ -1,4 +1,4 @@
-// Holds everything that shapes the next step, in plain memory without torch.
+// Holds the training state, which is all that shapes the next step, in plain memory without torch.
 #ifndef REKINDLE_WORKER_TRAIN_STATE_TRAIN_STATE_H_
 #define REKINDLE_WORKER_TRAIN_STATE_TRAIN_STATE_H_
 
@@ -19,15 +19,16 @@ struct TrainState {
   StateScalars scalars;
 
   // Returns a state of zeros with the exponents of step 0 (kInitialExponent). Moments that the optimizer does not keep
-  // take no memory and must stay zero. With `in_parts` the other moments also take no memory before they are written.
+  // take no memory and must stay zero. With `in_parts` the moments that it keeps also take no memory before they are
+  // written.
   static TrainState Zero(const ParameterLayout& layout, int moments = 2, bool in_parts = false);
-  // Gives back the memory of zeros that were written into moments that are not kept.
+  // Gives back the memory of moments that the optimizer does not keep, in case zeros were written to them.
   void DropUnused();
 };
 
 // Returns the XXH3-128 hash in hex over the weights, the first moment, the second moment (raw little-endian floats in
 // layout order) and the cursor as int64. Equal digests mean states with equal bits. The exponents, the loss scale and
-// the levers follow from the same history.
+// the levers are not hashed, because they follow from the same history.
 std::string StateDigest(const TrainState& state);
 
 }  // namespace rekindle::train

@@ -35,7 +35,7 @@ TEST(StateDigestTest, EveryElementAndTheCursorCount) {
   EXPECT_EQ(StateDigest(state).size(), 32u);
   for (FloatBuffer* buffer : {&state.weights, &state.first_moment, &state.second_moment}) {
     for (int i = 0; i < 5; ++i) {
-      // Only one bit of the state changes.
+      // Writing -0 for 0 changes only one bit of the state.
       buffer->data()[i] = -0.0f;
       EXPECT_TRUE(digests.insert(StateDigest(state)).second);
       buffer->data()[i] = 0.0f;

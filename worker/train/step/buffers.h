@@ -8,9 +8,10 @@
 
 namespace rekindle::train {
 
-// Changes each buffer b to b + momentum * (mean - b), where the mean is that of the micro-batches' statistics. Their
-// sums came with the gradient. In fixed point the result has the same bits however the micro-batches were split among
-// the ranks. The exponents are state->scalars.exponents. `micro_batches` is M, the number in the whole step.
+// Changes each buffer b to b + momentum * (mean - b), where `mean` is the mean of the micro-batches' statistics. `sums`
+// has the sums of the statistics beside the gradient. In fixed point (with the exponents state->scalars.exponents) the
+// result has the same bits however the micro-batches were split among the ranks. `micro_batches` is M, the number in
+// the whole step.
 void UpdateBuffers(const ParameterLayout& layout, const GradientView& sums, int micro_batches, TrainState* state);
 
 }  // namespace rekindle::train

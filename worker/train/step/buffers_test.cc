@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMicroBatches = 6;
 
-// Returns a layout with two parameters and a buffer of three elements that moves by a tenth.
+// Returns a layout with two parameters, and a buffer of three elements that has the momentum 0.1.
 ParameterLayout WithBuffer() {
   ParameterLayout layout = testing::MakeLayout({5, 2, 3});
   layout.parameters[2].momentum = 0.1;

@@ -13,10 +13,11 @@ namespace {
 
 using Verdict = Judgement::Verdict;
 
-// `kSkipped` is the value in the levers' state that counts the skipped batches.
+// `kSkipped` is the name of the value in the levers' state that counts the skipped batches.
 constexpr char kSkipped[] = "divergence.skipped";
 
-// Returns whether the gradients of a batch are not finite at any loss scale.
+// Returns whether a gradient of the batch is not finite although its losses are. When such a batch is skipped, no lower
+// loss scale was left to try.
 bool HasBadGradient(const StepRecord& record) { return record.NotFinite() && !record.loss_not_finite; }
 
 }  // namespace
@@ -62,8 +63,8 @@ absl::Status StepJudge::Judge(const StateScalars& scalars, const StepOutcome& ou
   return absl::OkStatus();
 }
 
-// Returns the scalars to redo an attempt with if the loss scale or an exact scale of a gradient did not fit. Returns
-// nothing if the step needs no new scale.
+// Returns the scalars for another attempt of the step if the loss scale or the exact scale of a gradient did not fit.
+// Returns nothing if the scales fitted or another scale would not help.
 std::optional<StateScalars> StepJudge::ScaledAnew(const StateScalars& scalars, const StepRecord& record) const {
   StateScalars redo = scalars;
   ++redo.attempt;
@@ -79,7 +80,7 @@ std::optional<StateScalars> StepJudge::ScaledAnew(const StateScalars& scalars, c
   return redo;
 }
 
-// Returns what is not finite, or an empty text.
+// Returns a sentence that says what in the step is not finite, or an empty text.
 std::string StepJudge::Divergence(const StepOutcome& outcome) const {
   const StepRecord& record = outcome.record;
   const std::string step = "step " + std::to_string(record.step + 1);
@@ -90,15 +91,15 @@ std::string StepJudge::Divergence(const StepOutcome& outcome) const {
             : "the gradient of " + layout_.parameters[static_cast<size_t>(record.bad_parameter)].name;
     return step + ", micro-batch " + std::to_string(record.bad_micro_batch) + ": " + where + " is not finite";
   }
-  // Finite micro-batches can still have a norm that is not finite.
+  // If all micro-batches are finite, the norm of their gradient can still be infinite.
   if (outcome.gradient.squares && !std::isfinite(*outcome.gradient.squares)) {
     return step + ": the gradient's norm is not finite";
   }
   return "";
 }
 
-// Skips the batch if the job allows that. The batch was not applied, so the weights are those before it, and skipping
-// does all that a rollback could do.
+// Skips a diverged batch if the job allows that. The batch was not applied, so the weights are those before it, and
+// skipping does all that a rollback could do.
 absl::Status StepJudge::SkipDiverged(const std::string& why, int64_t step, Judgement* judgement) const {
   const char* fix = "; lower optimizer.learning_rate, set training.clip_norm, or look at the data of that batch";
   if (spec_.on_divergence != TrainSpec::OnDivergence::kSkip) return absl::InvalidArgumentError(why + fix);
@@ -121,7 +122,7 @@ void StepJudge::Advance(const StateScalars& scalars, const StepRecord& record, J
     if (spec_.exact) next.exponents = NextExponents(scalars.exponents, record.maxima, spec_.micro_batches());
     next.loss_scale = scaler_.Applied(scalars.loss_scale);
   } else if (HasBadGradient(record)) {
-    // The scale was lowered in vain and is put back.
+    // The loss scale was lowered in vain, so it goes back to the initial one.
     next.loss_scale.log2 = scaler_.Initial().log2;
   }
   ++next.step;

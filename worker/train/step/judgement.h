@@ -1,5 +1,5 @@
 // Decides what becomes of a step that is reduced and not yet applied: whether its scales fitted, and what the levers
-// say about it. The decision is pure. All ranks see the same outcome, so all decide the same.
+// say about it. The decision is pure. All ranks see the same outcome of the step, so all decide the same.
 #ifndef REKINDLE_WORKER_TRAIN_STEP_JUDGEMENT_H_
 #define REKINDLE_WORKER_TRAIN_STEP_JUDGEMENT_H_
 
@@ -21,33 +21,33 @@ namespace rekindle::train {
 struct Judgement {
   enum class Verdict {
     kApply,
-    // With kRedo the same step is tried again with other scales.
+    // With kRedo the same step is tried again with another loss scale or other exponents.
     kRedo,
-    // With kSkip the step counts, but its batch changes no weight.
+    // With kSkip the step counts as made, but its batch changes no weight.
     kSkip,
-    // With kStop the job ends before this step.
+    // With kStop the job ends before this step is applied.
     kStop
   };
   Verdict verdict = Verdict::kApply;
-  // `scalars` belong to the state once the verdict is carried out. With kStop the state stays as it is.
+  // `scalars` are the state's scalars once the verdict is carried out. With kStop the state stays as it is.
   StateScalars scalars;
-  // `stop_reason` is set with kStop.
+  // `stop_reason` says why a lever ends the job. It is set with kStop.
   std::string stop_reason;
-  // `notes` has what the levers noticed. They are also set when the judgement is an error.
+  // `notes` has what the levers noticed. The notes are also set when the judgement is an error.
   std::vector<LeverNote> notes;
 };
 
-// The class is thread-compatible.
+// StepJudge is thread-compatible.
 class StepJudge {
  public:
   // Both arguments must outlive the judge.
   StepJudge(const TrainSpec& spec, const ParameterLayout& layout);
 
-  // Returns the loss scale of a state that starts.
+  // Returns the loss scale of a job that starts.
   LossScale InitialLossScale() const { return scaler_.Initial(); }
 
-  // Judges the step that starts from `scalars`. `step_seconds` is the usual time of a step. Returns INVALID_ARGUMENT if
-  // the job diverged and must not go on.
+  // Judges the step that starts from `scalars` and had `outcome`. `step_seconds` is the usual time of a step. Returns
+  // INVALID_ARGUMENT if the job diverged and must not go on.
   absl::Status Judge(const StateScalars& scalars, const StepOutcome& outcome, double step_seconds,
                      Judgement* judgement) const;
 

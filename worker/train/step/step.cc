@@ -11,15 +11,16 @@
 namespace rekindle::train {
 namespace {
 
-// A bucket is small enough to start reducing early, and large enough that the latency of a collective does not count.
+// A bucket of `kBucketElements` is small enough to start reducing early, and large enough that the latency of a
+// collective does not count.
 constexpr int64_t kBucketElements = 256 * 1024;
 
 GradientAccumulator::Mode ModeOf(const TrainSpec& spec) {
   return spec.exact ? GradientAccumulator::Mode::kExact : GradientAccumulator::Mode::kFloat32;
 }
 
-// Adds zeros for a micro-batch without a finite loss. It takes part in this way so that all ranks learn of it from the
-// step's record.
+// Adds zero gradients for a micro-batch without a finite loss. So the micro-batch is not missing, and all ranks learn
+// of the loss from the step's record.
 LossSum NothingOf(const ParameterLayout& layout, const GradientSink& sink) {
   for (size_t p = layout.parameters.size(); p-- > 0;) {
     const std::vector<float> zeros(static_cast<size_t>(layout.parameters[p].size));
@@ -86,8 +87,8 @@ absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& a
   return CheckWhole(outcome->record, spec_.micro_batches());
 }
 
-// Measures the exchange. The cost travels in the next step's message, because nobody knows yet how long this step's
-// exchange takes.
+// Measures the exchange of this step. Its cost travels in the next step's message, because no rank knows how long an
+// exchange takes before it has ended.
 void StepRunner::CostExchange(double start, double blocked, const comm::Communicator& communicator) {
   cost_.exchange_seconds = common::SteadySeconds() - start;
   cost_.blocked_seconds = communicator.send_blocked_seconds() - blocked;
@@ -166,8 +167,8 @@ void StepRunner::Reduce(int bucket, comm::Communicator& communicator) {
                                           comm::ReduceOp::kSum));
 }
 
-// Gathers the squares of each bucket as it arrives, while the next ones are still reduced. Buckets arrive in the order
-// in which they were issued.
+// Gathers the squares of each bucket as soon as it is reduced, while the next buckets are still being reduced. Buckets
+// are reduced in the order in which they were issued.
 absl::Status StepRunner::GatherSquares(const StateScalars& scalars) {
   absl::Status status;
   for (size_t bucket = 0; bucket < works_.size(); ++bucket) {
@@ -227,7 +228,8 @@ bool StepRunner::EvaluationDue(int64_t step) const {
   return step > 0 && spec_.evaluate_every > 0 && step % spec_.evaluate_every == 0;
 }
 
-// Evaluates the same share of the evaluation as of a step, so that ranks of unequal speed finish together.
+// Evaluates the same share of the validation micro-batches as `range` is of a step, so that ranks of unequal speed
+// finish together.
 absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, const StepRange& range, StepRecord* share) {
   *share = EmptyRecord(scalars.step, 0, 0);
   if (!EvaluationDue(scalars.step)) return absl::OkStatus();

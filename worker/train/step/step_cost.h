@@ -1,19 +1,20 @@
-// Describes what one step cost one rank, as the rank measured it. It travels in the step's message, so every rank knows
-// all costs.
+// Describes what one step cost one rank, as the rank measured it. A StepCost travels in the step's message, so every
+// rank knows the costs of all ranks.
 #ifndef REKINDLE_WORKER_TRAIN_STEP_STEP_COST_H_
 #define REKINDLE_WORKER_TRAIN_STEP_STEP_COST_H_
 
 namespace rekindle::train {
 
 struct StepCost {
-  // `micro_batches` counts those computed in this step, without those held from an interrupted generation.
+  // `micro_batches` counts the micro-batches that the rank computed in this step, without those that it held from an
+  // interrupted generation.
   int micro_batches = 0;
-  // `data_seconds` is the time that the rank waited for the data of these micro-batches.
+  // `data_seconds` is the time that the rank waited for the data of the micro-batches that it computed.
   double data_seconds = 0;
-  // `compute_seconds` is the time that the rank spent in the forward and backward of these micro-batches.
+  // `compute_seconds` is the time of the forward and backward of the micro-batches that the rank computed.
   double compute_seconds = 0;
-  // `exchange_seconds` belongs to the step before in this generation. It runs from the end of the rank's own computing
-  // to the end of the exchange. It is 0 if there is no such step.
+  // `exchange_seconds` is the duration of the exchange of the step before, from the end of the rank's own computing to
+  // the end of the exchange. It is 0 in the first step of a generation.
   double exchange_seconds = 0;
   // `blocked_seconds` is the part of `exchange_seconds` in which the rank had something to send that the link did not
   // take.

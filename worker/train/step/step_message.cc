@@ -9,8 +9,8 @@
 namespace rekindle::train {
 namespace {
 
-// The header holds the step, the attempt, the flags, the committed step, the checkpoint step and the number of
-// micro-batches, and then four times.
+// The header holds the step, the attempt, the flags, the committed step, the checkpoint step, and the cost: the number
+// of micro-batches and four times.
 constexpr size_t kHeaderBytes = 6 * sizeof(int64_t) + 4 * sizeof(double);
 constexpr int64_t kYield = 1;
 constexpr int64_t kYieldWithCheckpoint = 2;
@@ -24,7 +24,7 @@ void Put(const StepCost& cost, RecordWriter* out) {
   }
 }
 
-// Returns false if the values cannot be the measurement of a rank.
+// Reads the cost of a step. Returns false if the values cannot be the measurement of a rank.
 bool Get(RecordReader* in, StepCost* cost) {
   int64_t micro_batches = 0;
   in->Get(&micro_batches);
@@ -64,7 +64,7 @@ std::vector<uint8_t> Encode(const StepMessage& message, const StepMessageLayout&
   Append(&out, EncodeRecord(message.evaluation));
   for (const checkpoint::ShardRef& shard : message.shards) Append(&out, checkpoint::EncodeShardRef(shard));
   common::Check(out.size() <= layout.bytes(), "a step's message is no longer than its layout");
-  // Missing shards are filled with zeros.
+  // The space of the shards that this rank does not have is filled with zeros.
   out.resize(layout.bytes());
   return out;
 }

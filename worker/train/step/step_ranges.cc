@@ -10,25 +10,25 @@
 namespace rekindle::train {
 namespace {
 
-// The newest `kWindow` steps are remembered.
+// Each rank's times of the newest `kWindow` steps are remembered.
 constexpr size_t kWindow = 32;
-// At least `kLeast` steps of every rank must be measured before ranges are cut by them.
+// At least `kLeast` steps of every rank must be measured before the measurements decide the ranges.
 constexpr size_t kLeast = 4;
-// If the newest `kLeast` steps are all slower, or all faster, by the factor `kChange` than those before, the rank has
-// changed. What was measured before then no longer counts.
+// If the newest `kLeast` steps of a rank are all slower, or all faster, by the factor `kChange` than those before, the
+// rank's speed has changed. Then its earlier measurements no longer count.
 constexpr double kChange = 1.4;
-// The gain must be at least `kLeastGain` of the slowest rank's seconds a step and at least `kLeastSeconds`. Less is
-// noise, or not worth an event.
+// Ranges are changed only if this saves at least `kLeastGain` of the slowest rank's seconds a step and at least
+// `kLeastSeconds`. A smaller gain is noise, or not worth an event.
 constexpr double kLeastGain = 0.1;
 constexpr double kLeastSeconds = 1e-3;
-// The gain must exceed this many standard errors of the medians.
+// Ranges are changed only if they become better even when the medians are off by `kDeviations` standard errors.
 constexpr double kDeviations = 2;
-// The deviation of one step's time is assumed to be at least this, because a few steps can lie close together by
-// chance.
+// The relative deviation of one step's time is assumed to be at least `kLeastNoise`, because a few steps can lie close
+// together by chance.
 constexpr double kLeastNoise = 0.1;
-// This factor turns the median absolute deviation of a normal distribution into its standard deviation.
+// `kRobust` turns the median absolute deviation of a normal distribution into its standard deviation.
 constexpr double kRobust = 1.4826;
-// This factor is the standard error of the median divided by that of the mean.
+// `kMedianError` is the standard error of the median divided by that of the mean.
 constexpr double kMedianError = 1.25;
 
 double Slowest(const std::vector<int>& sizes, const std::vector<double>& seconds) {

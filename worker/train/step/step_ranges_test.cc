@@ -11,10 +11,10 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-// This is the time of a micro-batch on a rank with speed 1.
+// `kSecond` is the time of a micro-batch, in seconds, on a rank with speed 1.
 constexpr double kSecond = 0.01;
 
-// Simulates a cluster that computes what its ranges say, and records what happens.
+// Simulates ranks that compute what their ranges say, and records how the ranges change.
 class Played {
  public:
   explicit Played(std::vector<int> sizes, double noise = 0) : noise_(noise) {
@@ -27,8 +27,8 @@ class Played {
     ranks_ = static_cast<int>(sizes.size());
   }
 
-  // `slower` says for each rank how much slower it is than a rank with speed 1. Returns the number of steps until the
-  // last re-cut, or -1 without one.
+  // Makes `steps` steps. `slower` says for each rank by which factor it is slower than a rank with speed 1. Returns the
+  // number of steps until the last change of the ranges, or -1 if they did not change.
   int Steps(int steps, const std::vector<double>& slower) {
     int last = -1;
     for (int step = 0; step < steps; ++step) {
@@ -75,7 +75,7 @@ TEST(StepRangesTest, ASlowedRankGetsItsShareWithinTenSteps) {
   EXPECT_DOUBLE_EQ(recut.seconds_before, 8 * 3 * kSecond);
   EXPECT_DOUBLE_EQ(recut.seconds_after, 12 * kSecond);
   EXPECT_DOUBLE_EQ(played.ranges().seconds_saved(), 12 * kSecond);
-  // The ranges go back to equal shares.
+  // When the ranks are equally fast again, the ranges go back to equal shares.
   EXPECT_LE(played.Steps(10, {1, 1}), 10);
   EXPECT_EQ(played.ranges().seconds_saved(), 0);
   EXPECT_THAT(played.sizes(), ElementsAre(8, 8));
@@ -111,7 +111,7 @@ TEST(StepRangesTest, OneSlowStepChangesNothing) {
 TEST(StepRangesTest, SmallGainsAreNotWorthIt) {
   Played slower({8, 8}), tiny({8, 8});
   EXPECT_EQ(slower.Steps(100, {1, 1.1}), -1);
-  // This re-cut would save only 0.12 ms a step.
+  // Even the best ranges would save the ranks of `tiny` only 0.12 ms a step, so their ranges do not change.
   EXPECT_EQ(tiny.Steps(100, {0.001, 0.003}), -1);
 }
 

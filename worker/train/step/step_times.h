@@ -1,4 +1,4 @@
-// Measures the times of this rank's steps. Deadlines are made from them, but no training decision reads them.
+// Measures the times of this rank's steps. Deadlines of the communicator come from them, but no training decision does.
 #ifndef REKINDLE_WORKER_TRAIN_STEP_STEP_TIMES_H_
 #define REKINDLE_WORKER_TRAIN_STEP_STEP_TIMES_H_
 
@@ -7,7 +7,7 @@
 
 namespace rekindle::train {
 
-// The class is thread-compatible.
+// StepTimes is thread-compatible.
 class StepTimes {
  public:
   void AddStep(double seconds);

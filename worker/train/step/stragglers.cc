@@ -9,22 +9,22 @@ namespace {
 
 using Cause = Straggling::Cause;
 
-// The newest `kWindow` steps are remembered.
+// The costs of the newest `kWindow` steps are remembered.
 constexpr size_t kWindow = 16;
-// There is no verdict before `kLeast` steps.
+// There is no verdict on a rank before `kLeast` steps.
 constexpr size_t kLeast = 8;
-// A verdict is taken back after this many steps in a row without cause, because speeds on a busy machine vary.
+// A verdict is taken back after `kCalm` steps in a row without a reason for it, because speeds on a busy machine vary.
 constexpr int kCalm = 48;
-// A difference of fewer seconds of a step is noise.
+// A difference of less than `kLeastSeconds` a step is noise.
 constexpr double kLeastSeconds = 1e-3;
-// A rank becomes a straggler from the first value of each pair on, and below the second it is no straggler any more.
-// `kSlower` compares with the micro-batch time of the others.
+// The limits of stragglers come in pairs: a rank becomes a straggler at the first value, and stops being one below the
+// second. `kSlower` is the ratio of the rank's micro-batch time to that of the others.
 constexpr double kSlower[] = {1.5, 1.25};
-// `kExchange` is a share of the step.
+// `kExchange` is the share of the step that the exchange takes.
 constexpr double kExchange[] = {0.3, 0.2};
-// `kBlocked` is a share of the exchange.
+// `kBlocked` is the share of the exchange in which the rank's sending is blocked.
 constexpr double kBlocked[] = {0.3, 0.2};
-// `kBlockedLonger` compares with the blocked time of the others.
+// `kBlockedLonger` is the ratio of the rank's blocked time to that of the others.
 constexpr double kBlockedLonger[] = {2.0, 1.5};
 
 double Speed(const StepCost& cost) {
@@ -33,7 +33,7 @@ double Speed(const StepCost& cost) {
 
 double Data(const StepCost& cost) { return cost.micro_batches > 0 ? cost.data_seconds / cost.micro_batches : 0; }
 
-// Returns the median of all values except that of `rank`, or 0 if there is no other rank.
+// Returns the median of all ranks' values except that of `rank`, or 0 if there is no other rank.
 double MedianOfOthers(std::vector<double> values, size_t rank) {
   values.erase(values.begin() + static_cast<long>(rank));
   return values.empty() ? 0 : Median(std::move(values));
@@ -91,8 +91,8 @@ Straggling Stragglers::JudgeSpeed() const {
 
 Straggling Stragglers::JudgeNetwork() const {
   const bool known = verdict_.cause == Cause::kNetwork;
-  // The time of the exchange after the last rank has computed belongs to the network. Blocked sending does not, as far
-  // as the wait for that rank explains it.
+  // Only the part of the exchange after the last rank has computed is the network's fault. A rank that has computed
+  // earlier may be blocked because it waits for a slower rank, so this wait is subtracted from its blocked time.
   std::vector<double> exchanges;
   std::vector<std::vector<double>> blocked(newest_.front().size());
   for (const std::vector<StepCost>& step : newest_) {
@@ -116,7 +116,7 @@ Straggling Stragglers::JudgeNetwork() const {
     return {};
   }
   const std::vector<double> speeds = Medians(Speed);
-  // A rank whose slow computing also slows its sending explains the wait.
+  // A rank that computes slowly also sends slowly. If there is one, others may wait for it and not for the network.
   for (size_t i = 0; i < speeds.size(); ++i) {
     if (speeds[i] >= kSlower[0] * MedianOfOthers(speeds, i)) return {};
   }

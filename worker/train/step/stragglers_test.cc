@@ -32,11 +32,11 @@ TEST(StragglersTest, NamesTheSlowOneAndWhatItIsSlowAt) {
   EXPECT_EQ(CauseOf(1, {Cost(0, 0.01), Cost(0, 0.03), Cost(0, 0.01)}), Cause::kCompute);
   EXPECT_EQ(CauseOf(0, {Cost(0, 0.01), Cost(0, 0.03), Cost(0, 0.01)}), Cause::kNone);
   EXPECT_EQ(CauseOf(0, {Cost(0.02, 0.011), Cost(0, 0.01)}), Cause::kData);
-  // All ranks wait for data alike.
+  // All ranks wait equally long for data, so none is a straggler.
   EXPECT_EQ(CauseOf(1, {Cost(0.02, 0.01), Cost(0.02, 0.01)}), Cause::kNone);
-  // There is no other rank to compare with.
+  // A rank that is alone has no other rank to compare with.
   EXPECT_EQ(CauseOf(0, {Cost(0, 0.01)}), Cause::kNone);
-  // The difference is too small to report.
+  // The difference between the ranks is too small to report.
   EXPECT_EQ(CauseOf(0, {Cost(0, 3e-5), Cost(0, 1e-5)}), Cause::kNone);
 }
 
@@ -74,10 +74,10 @@ TEST(StragglersTest, TakesSeveralStepsEitherWay) {
   for (int i = 0; i < 7; ++i) EXPECT_EQ(stragglers.Add(slow).cause, Cause::kNone) << i;
   for (int i = 0; i < 9; ++i) stragglers.Add(slow);
   EXPECT_EQ(stragglers.Add(slow).cause, Cause::kCompute);
-  // Between the two limits the verdict stands.
+  // A rank that is slower by a factor between the two limits keeps its verdict.
   const std::vector<StepCost> slower = {Cost(0, 0.014), Cost(0, 0.01)};
   for (int i = 0; i < 20; ++i) EXPECT_EQ(stragglers.Add(slower).cause, Cause::kCompute);
-  // A new generation has no better knowledge at first.
+  // The next generation starts with this verdict and keeps it until it has measured enough steps itself.
   stragglers = Stragglers(0, stragglers.Add(slower));
   EXPECT_EQ(After(40, equal, &stragglers).cause, Cause::kCompute);
   for (int i = 0; i < 20; ++i) stragglers.Add(equal);

@@ -1,5 +1,5 @@
-// Counts what one trainer process has done since its start. The agent scrapes these counters into Prometheus. They also
-// tell what the trainer's machine is needed for.
+// Counts what one trainer process has done since its start. The agent exports these counters to Prometheus. They also
+// tell the agent what the trainer's machine is needed for.
 #ifndef REKINDLE_WORKER_TRAIN_STEP_TRAINER_METRICS_H_
 #define REKINDLE_WORKER_TRAIN_STEP_TRAINER_METRICS_H_
 
@@ -11,7 +11,7 @@ struct TrainerMetrics {
   int rank = -1;
   int generation = 0;
   double steps = 0;
-  // `tokens` covers the whole global batch and is counted on every rank alike.
+  // `tokens` counts the tokens of the whole global batch, so all ranks of a step add the same number.
   double tokens = 0;
   double data_seconds = 0;
   double compute_seconds = 0;
@@ -24,7 +24,7 @@ struct TrainerMetrics {
   double micro_batches_redone = 0;
   // `step_seconds` is the smoothed time of one step.
   double step_seconds = 0;
-  // `micro_batches` counts those of a whole step that this rank computes now.
+  // `micro_batches` is the number of micro-batches of a whole step that this rank computes now.
   double micro_batches = 0;
   // `works` says that the trainer is in a generation, and steps or saves.
   bool works = false;
@@ -32,7 +32,7 @@ struct TrainerMetrics {
   bool keeps_final_state = false;
 };
 
-// Holds the metrics thread-safely, for one writer and any number of readers.
+// Holds the metrics of a trainer for one writer and any number of readers. The class is thread-safe.
 class MetricsBoard {
  public:
   template <typename Change>

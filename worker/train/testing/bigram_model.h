@@ -26,14 +26,14 @@ class BigramModel final : public Model {
                                    const GradientSink& sink) override;
   absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) override;
 
-  // `before_backward` is called before each backward with the index of its micro-batch. Tests put their delays and
-  // kills there.
+  // `before_backward` is called before each backward with the step and the index of its micro-batch. Tests put their
+  // delays and kills there.
   std::function<void(int64_t step, int index)> before_backward;
   // `poison` says for each micro-batch whether its gradient contains a NaN, its loss is a NaN, or its loss is much too
   // high.
   enum class Poison { kNone, kGradient, kLoss, kSpike };
   std::function<Poison(int64_t step, int index)> poison;
-  // Scaled gradients above `largest_gradient` become infinite, as in 16 bits. With 0 none do.
+  // Scaled gradients above `largest_gradient` become infinite, as in 16 bits. If it is 0, gradients have no limit.
   float largest_gradient = 0;
   std::atomic<int> backwards{0};
 
@@ -44,7 +44,8 @@ class BigramModel final : public Model {
   float* weights_ = nullptr;
 };
 
-// Makes micro-batches of text from a fixed chain of symbols. The text can be learned and is the same for everyone.
+// Makes micro-batches of text in which most symbols follow from the one before by a fixed rule, so that a model can
+// learn it. The text is the same for every rank.
 class ChainBatches final : public BatchSource {
  public:
   MicroBatch Train(int64_t step, int index) override { return Make(static_cast<uint64_t>(step) * 1000 + index, index); }

@@ -26,7 +26,8 @@ inline bool Ended(const v1::JobStatus& status) {
 
 class EngineTest : public testing::Test {
  protected:
-  // The hook is called on the thread of a trainer, with its number, before each of its backwards.
+  // A BeforeBackward hook is called before each backward of a trainer, on the trainer's thread. It gets the trainer's
+  // number and the step.
   using BeforeBackward = std::function<void(size_t trainer, int64_t step)>;
 
   static void SetUpTestSuite() {
@@ -39,11 +40,11 @@ class EngineTest : public testing::Test {
     coordinator_.reset();
   }
 
-  // Starts the job and returns when all trainers step together.
+  // Starts a job with `trainers` trainers and returns when all of them step together.
   void Start(const TrainSpec& spec, int trainers, BeforeBackward before_backward = {}) {
     spec_ = spec;
     if (before_backward) before_backward_ = std::move(before_backward);
-    // A hook reads the vector while others are added, so it must not move.
+    // A hook may read `trainers_` while trainers are added, so the vector must not move its elements.
     trainers_.reserve(100);
     coordinator_.emplace(spec_, min_workers_);
     if (has_spare_) coordinator_->AddSpare("spare");
@@ -74,7 +75,8 @@ class EngineTest : public testing::Test {
     EXPECT_TRUE(coordinator_->Await(Ended)) << coordinator_->Status().DebugString();
     return coordinator_->Status();
   }
-  // Returns the digest of a run with the whole state on one worker and without checkpoints.
+  // Returns the digest of the final state of an undisturbed run: on one worker, with the whole state and without
+  // checkpoints.
   std::string UndisturbedDigest() {
     TrainSpec spec = spec_;
     spec.sharded_state = false;
@@ -90,7 +92,8 @@ class EngineTest : public testing::Test {
     EXPECT_EQ(status.state_digest(), UndisturbedDigest());
     EXPECT_FALSE(status.state_digest().empty());
   }
-  // Makes random faults on random trainers, one after the other and never two at once. REKINDLE_SEED repeats a run.
+  // Runs a job and makes random faults on random trainers, one after the other and never two at once. REKINDLE_SEED
+  // repeats a run.
   void ExpectUndisturbedByRandomFaults(const TrainSpec& spec, int trainers) {
     const char* given = std::getenv("REKINDLE_SEED");
     const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
@@ -122,14 +125,14 @@ class EngineTest : public testing::Test {
   TrainSpec spec_;
   int64_t ballast_ = 0;
   BeforeBackward before_backward_;
-  // `before_collective_` is called on the trainers' threads.
+  // `before_collective_` is called before each collective of a trainer, on its thread.
   std::function<void(size_t trainer)> before_collective_;
   std::function<BigramModel::Poison(int64_t step, int index)> poison_;
-  // `lease_clock_` is called on any thread.
+  // `lease_clock_` returns the time of a trainer's lease clock. It is called on any thread.
   std::function<double(size_t trainer)> lease_clock_;
-  // `timeline_` names a file. If it is empty, nothing is written.
+  // `timeline_` names the file to which trainers write their timelines. If it is empty, they write none.
   std::string timeline_;
-  // `has_spare_` adds a node that nothing runs on.
+  // If `has_spare_` is set, the cluster has a node on which nothing runs.
   bool has_spare_ = false;
   int min_workers_ = 1;
   float largest_gradient_ = 0;
@@ -140,7 +143,7 @@ class EngineTest : public testing::Test {
   std::vector<std::unique_ptr<LocalTrainer>> trainers_;
 
  private:
-  // Returns the options that the result depends on.
+  // Returns the trainer options on which the result of a job depends.
   LocalTrainerOptions ModelOptions() const {
     LocalTrainerOptions options;
     options.poison = poison_;

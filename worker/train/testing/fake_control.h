@@ -1,4 +1,4 @@
-// Plays a coordinator that decides nothing: it says what a test has it say, and keeps what it hears.
+// Plays a coordinator that decides nothing: it sends the directives that a test gives it, and keeps the reports.
 #ifndef REKINDLE_WORKER_TRAIN_TESTING_FAKE_CONTROL_H_
 #define REKINDLE_WORKER_TRAIN_TESTING_FAKE_CONTROL_H_
 
@@ -12,7 +12,7 @@
 
 namespace rekindle::train {
 
-// The class is thread-safe.
+// FakeControl is thread-safe.
 class FakeControl final : public ControlPlane {
  public:
   void Publish(const Report& report, bool) override {
@@ -31,7 +31,7 @@ class FakeControl final : public ControlPlane {
   std::string JobFileOfEnd(double) override { return "file of the end"; }
 
   void Say(Directive directive) { directives_.Put(std::move(directive)); }
-  // Lets the ranks of `generation` step without end.
+  // Begins a lease without end for `generation`, so that its ranks may step.
   void Grant(int generation) { lease_.Begin(generation, 0, 0); }
 
   Report report() const {
@@ -47,7 +47,7 @@ class FakeControl final : public ControlPlane {
     const common::MutexLock lock(mutex_);
     return losses_;
   }
-  // Waits for a report that fits. Returns false after 120 s.
+  // Waits until the newest report is one for which `fits` returns true. Returns false after 120 s.
   bool Await(const std::function<bool(const Report&)>& fits) const {
     common::MutexLock lock(mutex_);
     return changed_.WaitFor(lock, std::chrono::seconds(120),

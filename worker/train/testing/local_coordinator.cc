@@ -10,7 +10,7 @@
 namespace rekindle::train {
 namespace {
 
-// The patience is long because a busy machine is slow.
+// Tests wait as long as `kPatienceSeconds` because a busy machine is slow.
 constexpr double kPatienceSeconds = 120;
 
 v1::JobRecord RecordOf(const TrainSpec& spec, int min_workers) {

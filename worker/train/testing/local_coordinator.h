@@ -25,18 +25,18 @@ class LocalCoordinator {
   void Feed(const core::Event& event);
   // Returns the answer to a report, or nothing while the coordinator is away.
   std::optional<v1::TrainerDirective> Answer(const v1::TrainerReport& report);
-  // Lets the agent of `node` report that its trainer runs, or that it was killed.
+  // Makes the agent of `node` report that `trainer` runs, or that it was killed.
   void ReportTrainer(const std::string& node, const std::string& trainer, bool running);
-  // Adds a node that could take part but has nothing running on it.
+  // Adds a node on which the job could run but nothing runs.
   void AddSpare(const std::string& node);
   v1::JobStatus Status();
   // Returns the text that job.json should have, or an empty one while the coordinator is away.
   std::string JobFile();
-  // Forgets everything that was not saved, like a process that was killed and started again.
+  // Makes the coordinator forget everything that was not saved, like a process that was killed and started again.
   void Restart();
-  // While the coordinator is away it hears nothing and answers nothing.
+  // Makes the coordinator go away or come back. While it is away it hears nothing and answers nothing.
   void SetAway(bool away);
-  // Waits until `done` holds after some event. Returns false after 120 s.
+  // Waits until `done` returns true for the job's status. Returns false after 120 s.
   bool Await(const std::function<bool(const v1::JobStatus&)>& done);
 
   static constexpr char kUid[] = "0123456789abcdef";

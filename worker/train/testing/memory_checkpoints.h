@@ -14,23 +14,23 @@
 
 namespace rekindle::train {
 
-// The class is thread-safe and must outlive its clients.
+// MemoryCheckpoints is thread-safe and must outlive its clients.
 class MemoryCheckpoints {
  public:
   std::unique_ptr<checkpoint::CheckpointClient> ClientOf(const std::string& trainer);
-  // Makes every save fail while it is broken, so that nothing becomes durable.
+  // While `broken` is set, every save fails, so that nothing becomes durable.
   void SetBroken(bool broken);
   // Makes the store refuse saves of `generation` and older ones, as if a newer generation had begun.
   void Refuse(int generation);
-  // Makes every look into the store fail.
+  // While `unreadable` is set, every look into the store fails.
   void SetUnreadable(bool unreadable);
   // Returns the names of all manifests, oldest first.
   std::vector<checkpoint::ManifestName> Names();
-  // Returns an empty text if nobody has written a job file.
+  // Returns the text of the job file in the store. It is empty if nobody has written a job file.
   std::string job_file();
-  // Waits until a job file that fits is written. Returns false after 120 s.
+  // Waits until a job file is written for which `fits` returns true. Returns false after 120 s.
   bool AwaitJobFile(const std::function<bool(const std::string& text)>& fits);
-  // Returns the steps of the snapshots that training waited for.
+  // Returns the steps of the urgent saves, for which training waited.
   std::set<int> urgent_steps();
 
  private:

@@ -12,7 +12,7 @@
 
 namespace rekindle::train::testing {
 
-// Returns parameters of the given sizes. Every other one has weight decay.
+// Returns a layout of parameters with the given sizes. Every other parameter has weight decay.
 inline ParameterLayout MakeLayout(const std::vector<int64_t>& sizes) {
   ParameterLayout layout;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -26,7 +26,7 @@ inline ParameterLayout MakeLayout(const std::vector<int64_t>& sizes) {
   return layout;
 }
 
-// Returns normal values whose magnitude differs by parameter. For parameter p it is spread * 10^-(p % 5).
+// Returns normally distributed values whose magnitude differs by parameter. For parameter p it is spread * 10^-(p % 5).
 inline std::vector<float> RandomGradient(const ParameterLayout& layout, double spread, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;

@@ -10,7 +10,8 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Gives every field of `message` and of all messages in it a value of its own. Of a oneof only the first is set.
+// Gives every field of `message`, and of all messages in it, a value of its own. Of a oneof only the first field is
+// set.
 void Fill(Message* message, int* next) {
   const auto* descriptor = message->GetDescriptor();
   const auto* reflection = message->GetReflection();

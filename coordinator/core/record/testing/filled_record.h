@@ -8,7 +8,8 @@
 
 namespace rekindle::core {
 
-// Every field has a value of its own, in all messages. Of a oneof only the first is set.
+// Returns a record in which every field, in all messages, has a value of its own. Of a oneof only the first field is
+// set.
 v1::JobRecord FilledRecord(const std::string& job_uid);
 
 }  // namespace rekindle::core

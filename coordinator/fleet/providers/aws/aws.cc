@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kVersion[] = "2011-01-01";
 constexpr char kEc2Version[] = "2016-11-15";
-// A filter has at most this many values, according to AWS's reference.
+// A filter in a request to EC2 has at most `kMostFiltered` values, according to AWS's reference.
 constexpr size_t kMostFiltered = 200;
 constexpr size_t kLongestMessage = 300;
 
@@ -45,8 +45,8 @@ MachineState StateOf(const std::string& lifecycle) {
   return absl::StartsWith(lifecycle, "Pending") ? MachineState::kStarting : MachineState::kEnding;
 }
 
-// Returns whether a failed launch means a lack of capacity (RESOURCE_EXHAUSTED) or something that somebody has to
-// repair (FAILED_PRECONDITION).
+// Returns the error that a failed launch means: RESOURCE_EXHAUSTED for a lack of capacity, or FAILED_PRECONDITION for
+// something that somebody has to repair.
 absl::Status ShortageOf(const std::string& message) {
   const std::string text = common::Printable(message, kLongestMessage);
   for (const char* word : {"sufficient", "Insufficient", "no Spot capacity", "CountExceeded", "LimitExceeded",
@@ -110,7 +110,8 @@ class AwsProvider final : public Provider {
     return listing;
   }
 
-  // EC2 lists an instance for about an hour after its end. An instance that was detached from its group runs on.
+  // Returns the nodes whose instances EC2 lists as ended, which it does for about an hour after the end. An instance
+  // that was only detached from its group runs on, so it has not ended.
   absl::StatusOr<std::vector<std::string>> Ended(const std::string&, const std::vector<std::string>& nodes,
                                                  double) override {
     AwsQuery::Parameters parameters = {{"Filter.1.Name", "instance-id"},
@@ -133,7 +134,7 @@ class AwsProvider final : public Provider {
   }
 
  private:
-  // Returns the result of an action.
+  // Calls an action of Auto Scaling, and returns the part of the answer that holds the result.
   absl::StatusOr<Xml> Call(const std::string& action, const AwsQuery::Parameters& parameters) {
     absl::StatusOr<Xml> answer = api_->Call(action, parameters);
     if (!answer.ok()) return answer;
@@ -165,8 +166,8 @@ class AwsProvider final : public Provider {
     return group;
   }
 
-  // Auto Scaling does not say since when an instance runs, so EC2 is asked once about each. An instance that EC2 does
-  // not list then has an unknown age.
+  // Auto Scaling does not say since when an instance runs, so EC2 is asked once about each instance. The age of an
+  // instance that EC2 does not list stays unknown.
   void TellLaunches(const std::string& pool, std::vector<Machine>& machines) {
     const std::map<std::string, double> before = std::exchange(launched_[pool], {});
     std::map<std::string, double>& launched = launched_[pool];
@@ -198,7 +199,7 @@ class AwsProvider final : public Provider {
     }
   }
 
-  // Returns why the newest launch failed, or OK where it did not fail.
+  // Returns why the newest launch of an instance failed, or OK where it did not fail.
   absl::StatusOr<absl::Status> LastLaunch(const std::string& name) {
     const auto result = Call("DescribeScalingActivities", {{"AutoScalingGroupName", name}, {"MaxRecords", "20"}});
     if (!result.ok()) return result.status();
@@ -214,7 +215,8 @@ class AwsProvider final : public Provider {
   // `api_` calls Auto Scaling.
   const std::unique_ptr<AwsQuery> api_;
   const std::unique_ptr<AwsQuery> ec2_;
-  // `launched_` holds launch times by pool and instance. 0 means that the time is not known.
+  // `launched_` maps the name of a pool and then the id of an instance to the time when the instance was launched. 0
+  // means that the time is not known.
   std::map<std::string, std::map<std::string, double>> launched_;
 };
 

@@ -15,12 +15,12 @@ namespace rekindle::fleet {
 namespace {
 
 constexpr double kRefreshSeconds = 300;
-// A request to an endpoint of the machine may take this many seconds.
+// A request for credentials to an endpoint of this machine may take `kLocalSeconds` seconds.
 constexpr double kLocalSeconds = 2;
 constexpr size_t kMaxFile = 1 << 20;
 constexpr char kContainerHost[] = "http://169.254.170.2";
 
-// Returns whether the value fits into a header, which means that it is one printable word.
+// Returns whether the value fits into an HTTP header, which means that it is one printable word.
 bool Fit(const std::string& value) {
   for (const unsigned char c : value) {
     if (c <= ' ' || c > '~') return false;
@@ -39,7 +39,7 @@ absl::StatusOr<AwsKeys> AwsCredentials::Get(double now) {
   if (keys_ && (keys_->expires == 0 || now < keys_->expires - kRefreshSeconds)) return *keys_;
   absl::StatusOr<AwsKeys> found = Find(now);
   if (found.ok()) keys_ = *found;
-  // Credentials that are still valid are used while nobody answers.
+  // Credentials that are still valid are used while no source gives new ones.
   if (!found.ok() && keys_ && now < keys_->expires) return *keys_;
   return found;
 }

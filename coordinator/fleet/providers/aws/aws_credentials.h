@@ -13,16 +13,16 @@
 
 namespace rekindle::fleet {
 
-// AwsCredentials is thread-compatible. Its errors never hold what was read.
+// AwsCredentials is thread-compatible. Its errors never hold what was read, because it may be a secret.
 class AwsCredentials {
  public:
   explicit AwsCredentials(Variables variables) : variables_(std::move(variables)) {}
 
-  // Returns the credentials, and the same ones until five minutes before they expire. `now` is in Unix seconds.
-  // UNAUTHENTICATED says that there are none, or that they cannot be used. Other errors come from the service that was
-  // asked.
+  // Returns AWS credentials. Until five minutes before they expire, every call returns the same ones. `now` is in Unix
+  // seconds. UNAUTHENTICATED says that there are none, or that they cannot be used. Other errors come from the service
+  // that was asked for them.
   absl::StatusOr<AwsKeys> Get(double now);
-  // Forgets credentials that were refused, so that the next Get asks for them again.
+  // Forgets credentials that AWS refused, so that the next Get asks for new ones.
   void Forget() { keys_.reset(); }
 
  private:
@@ -37,7 +37,8 @@ class AwsCredentials {
 
 // Returns the keys of a profile in the format of ~/.aws/credentials, or NOT_FOUND where the profile has none.
 absl::StatusOr<AwsKeys> ParseCredentialsFile(const std::string& text, const std::string& profile);
-// Returns the keys that container and instance endpoints send as {"AccessKeyId": ..., "Expiration": ...}.
+// Returns the keys in the answer of a container's or an instance's endpoint, which is {"AccessKeyId": ...,
+// "Expiration": ...}.
 absl::StatusOr<AwsKeys> ParseCredentialsDocument(const std::string& text);
 
 }  // namespace rekindle::fleet

@@ -1,4 +1,5 @@
-// These tests check the chain source by source: who is asked, what is refused, and when a source is asked again.
+// These tests check the chain of AWS credentials source by source: which source is asked, what is refused, and when a
+// source is asked again.
 #include "coordinator/fleet/providers/aws/aws_credentials.h"
 
 #include <cstdlib>
@@ -66,7 +67,7 @@ TEST_F(CredentialsTest, ThenTheContainerWithItsToken) {
   });
   variables_["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = cloud.endpoint() + "/v1/creds";
   variables_["AWS_CONTAINER_AUTHORIZATION_TOKEN"] = "pod token";
-  // The token has two words.
+  // An authorization token of two words is refused.
   EXPECT_TRUE(absl::IsUnauthenticated(Get().status()));
   variables_["AWS_CONTAINER_AUTHORIZATION_TOKEN"] = "token";
   EXPECT_TRUE(absl::IsPermissionDenied(Get().status()));
@@ -114,7 +115,7 @@ TEST_F(CredentialsTest, LastTheInstancesRoleRefreshedBeforeItExpires) {
   EXPECT_EQ(credentials.Get(kNow + 3400)->expires, kNow + 7200);
   EXPECT_FALSE(cloud.TakeSeen().empty());
   for (int i = 0; i < 3; ++i) cloud.Spoil(500, "");
-  // Credentials that are still valid are used.
+  // Credentials that are still valid are used while the endpoint fails.
   EXPECT_EQ(credentials.Get(kNow + 7000)->id, "ROLE");
 }
 

@@ -16,7 +16,7 @@ using Pool = v1::Fleet::Pool;
 constexpr MachineField kFields[] = {
     {"group", Form::kName, /*needed=*/true}, {"endpoint", Form::kEndpoint}, {"price_endpoint", Form::kEndpoint}};
 
-// The region is a part of the addresses of AWS.
+// Checks the pool's region, because it becomes a part of the addresses of AWS.
 absl::Status Resolve(const std::string& path, Pool& pool) {
   if (absl::Status s = CheckName(path + ".region", pool.region()); !s.ok()) return s;
   if (!pool.region().empty()) return absl::OkStatus();
@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<Provider>> Open(const Pools& pools, const Provide
       {.region = pools[0].region(), .endpoint = pools[0].machines().endpoint(), .groups = ByPool(pools, NameOf)});
 }
 
-// AWS states prices in the currency of the partition.
+// AWS states prices in the currency of the region's partition (China has its own).
 absl::Status CheckPrices(const std::string& path, const std::string& currency, const Pool& pool) {
   if (core::PoolCapacityOf(pool.capacity()) != core::PoolCapacity::kSpot) {
     return common::WrongField(path + ".price_from", "AWS is asked for spot prices only: remove it, and keep price");

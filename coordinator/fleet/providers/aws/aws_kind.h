@@ -1,4 +1,4 @@
-// This file describes pools whose machines are had from AWS.
+// This file describes pools that get their machines from AWS.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_AWS_AWS_KIND_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_AWS_AWS_KIND_H_
 

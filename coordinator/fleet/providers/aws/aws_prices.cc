@@ -13,7 +13,7 @@ namespace {
 constexpr char kVersion[] = "2016-11-15";
 constexpr char kAction[] = "DescribeSpotPriceHistory";
 constexpr int kMaxPricePages = 10;
-// A request for either of these two products may return either name.
+// EC2 has two names for the product Linux. A request for either of them may be answered with either of them.
 constexpr char kLinux[] = "Linux/UNIX";
 constexpr char kLinuxInVpc[] = "Linux/UNIX (Amazon VPC)";
 
@@ -32,8 +32,8 @@ class AwsPrices final : public PriceSource {
   AwsPrices(AwsPriceOptions options, std::unique_ptr<AwsQuery> api)
       : options_(std::move(options)), api_(std::move(api)) {}
 
-  // Asks for prices from now on. For the time before, the service answers with the last change, which is the present
-  // price.
+  // Asks EC2 for the spot prices from the present moment on. EC2 also answers with the last change before that moment,
+  // which is the present price.
   absl::StatusOr<double> Ask(const std::string& pool) override {
     const AwsOffer& offer = options_.offers.at(pool);
     AwsQuery::Parameters parameters = {{"InstanceType.1", offer.instance_type},

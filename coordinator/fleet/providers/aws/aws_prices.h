@@ -1,8 +1,8 @@
 // This file finds the newest spot price of an instance type in an AWS zone, with EC2's DescribeSpotPriceHistory
 // (version 2016-11-15).
 //
-// It needs ec2:DescribeSpotPriceHistory. The prices are those of Linux. On-demand prices belong to another interface,
-// which is not used.
+// The adapter needs ec2:DescribeSpotPriceHistory. The prices are those of Linux. On-demand prices belong to another
+// interface of AWS, which is not used.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_AWS_AWS_PRICES_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_AWS_AWS_PRICES_H_
 
@@ -22,13 +22,13 @@ struct AwsOffer {
 
 struct AwsPriceOptions {
   std::string region;
-  // An empty `endpoint` means the region's own.
+  // An empty `endpoint` means the endpoint of the region.
   std::string endpoint;
-  // `offers` maps the pools to their offers.
+  // `offers` maps the names of pools to the machines that they buy.
   std::map<std::string, AwsOffer> offers;
 };
 
-// INVALID_ARGUMENT says that the endpoint is wrong.
+// Returns a source of AWS spot prices. INVALID_ARGUMENT says that the endpoint is wrong.
 absl::StatusOr<std::unique_ptr<PriceSource>> NewAwsPrices(AwsPriceOptions options,
                                                           Variables variables = ProcessVariables());
 

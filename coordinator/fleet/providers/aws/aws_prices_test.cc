@@ -1,4 +1,4 @@
-// These tests use EC2's DescribeSpotPriceHistory as its reference shows it.
+// In these tests a fake cloud answers as the reference of EC2's DescribeSpotPriceHistory shows.
 #include "coordinator/fleet/providers/aws/aws_prices.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST_F(AwsPricesTest, TheNewestPriceOfTypeZoneAndLinuxCounts) {
 
 TEST_F(AwsPricesTest, PagesAreFollowedAndBounded) {
   cloud_.Spoil([](const httplib::Request&, httplib::Response& response) {
-    // According to the reference, an empty page is not always the last one.
+    // An empty page of prices is not always the last one, according to EC2's reference.
     response.set_content(Page("", "a/b=="), "text/xml");
   });
   EXPECT_EQ(Told(Page(Item("0.5", "2026-11-20T10:00:00.000Z"))).value_or(0), 0.5);

@@ -17,7 +17,7 @@ bool IsOneOf(const std::string& code, std::initializer_list<const char*> codes) 
   return std::any_of(codes.begin(), codes.end(), [&](const char* each) { return code == each; });
 }
 
-// Errors have the form <ErrorResponse><Error><Code>, or a list <Errors> around <Error>.
+// Turns an error of AWS into a status. It has the form <ErrorResponse><Error><Code>, or a list <Errors> around <Error>.
 absl::Status ToStatus(const std::string& what, const common::HttpAnswer& answer) {
   const absl::StatusOr<Xml> document = ParseXml(answer.body);
   if (!document.ok()) return ErrorOf(what, answer, "");

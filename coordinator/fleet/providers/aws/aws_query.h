@@ -21,15 +21,15 @@ class AwsQuery {
     std::string service;
     std::string version;
     std::string region;
-    // An empty `endpoint` means the region's own.
+    // An empty `endpoint` means the endpoint of the region.
     std::string endpoint;
   };
 
-  // INVALID_ARGUMENT says that the endpoint is wrong.
+  // Returns a client of one AWS service. INVALID_ARGUMENT says that the endpoint is wrong.
   static absl::StatusOr<std::unique_ptr<AwsQuery>> Open(Options options, Variables variables);
 
-  // Returns the whole answer to an action. Credentials that have expired meanwhile are fetched once more. Errors are
-  // those of provider.h.
+  // Calls an action, and returns the whole document that AWS answers. Credentials that have expired meanwhile are
+  // fetched once more. Errors are those of provider.h.
   absl::StatusOr<Xml> Call(const std::string& action, const Parameters& parameters);
 
  private:

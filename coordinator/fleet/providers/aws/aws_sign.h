@@ -18,9 +18,9 @@ struct AwsKeys {
   double expires = 0;
 };
 
-// Adds the headers X-Amz-Date and Authorization, and X-Amz-Security-Token where there is a session token. It signs all
-// headers of the request, including Host. `now` is in Unix seconds. REQUIRES: the request has a Host header, and its
-// path and query are in canonical order and form.
+// Signs a request with the headers X-Amz-Date and Authorization, and X-Amz-Security-Token where there is a session
+// token. The signature covers all headers of the request, including Host. `now` is in Unix seconds. REQUIRES: the
+// request has a Host header, and its path and query are in canonical order and form.
 void SignAws(const AwsKeys& keys, const std::string& region, const std::string& service, double now,
              common::HttpRequest& request);
 

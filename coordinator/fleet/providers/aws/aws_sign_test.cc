@@ -1,4 +1,4 @@
-// These tests compare the signatures with vectors that AWS publishes.
+// These tests compare the signatures of requests with test vectors that AWS publishes.
 #include "coordinator/fleet/providers/aws/aws_sign.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 constexpr double kAugust30 = 1440938160;  // 2015-08-30T12:36:00Z
 AwsKeys Keys() { return {.id = "AKIDEXAMPLE", .secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}; }
 
-// This is the vector get-vanilla of the test suite of Signature Version 4.
+// The request is the vector get-vanilla of AWS's test suite of Signature Version 4.
 TEST(AwsSign, GetVanilla) {
   common::HttpRequest request{.path = "/", .headers = {{"Host", "example.amazonaws.com"}}};
   SignAws(Keys(), "us-east-1", "service", kAugust30, request);
@@ -24,7 +24,7 @@ TEST(AwsSign, GetVanilla) {
             "Signature=5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31");
 }
 
-// This is the vector post-x-www-form-urlencoded of the same suite.
+// The request is the vector post-x-www-form-urlencoded of AWS's test suite of Signature Version 4.
 TEST(AwsSign, PostForm) {
   common::HttpRequest request{
       .method = "POST",
@@ -37,7 +37,7 @@ TEST(AwsSign, PostForm) {
                        "Signature=ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a"));
 }
 
-// This is the example of the user guide, which has a query.
+// The request is the example of AWS's user guide, which has a query.
 TEST(AwsSign, ListUsersOfTheUserGuide) {
   common::HttpRequest request{
       .path = "/?Action=ListUsers&Version=2010-05-08",

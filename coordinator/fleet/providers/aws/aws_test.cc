@@ -1,4 +1,4 @@
-// These tests use Auto Scaling's Query API as its reference shows it.
+// In these tests a fake cloud answers as the reference of Auto Scaling's Query API shows.
 #include "coordinator/fleet/providers/aws/aws.h"
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ class AwsTest : public testing::Test {
                                       "</", action, "Result><ResponseMetadata/></", action, "Response>"),
                          "text/xml");
   }
-  // Returns the actions that were requested, without the listings before them.
+  // Returns the actions that the provider has requested, without those that only describe something.
   std::vector<std::string> Asked() {
     std::vector<std::string> asked;
     for (const std::string& seen : cloud_.TakeSeen()) {
@@ -159,7 +159,8 @@ TEST_F(AwsTest, NamedNodesAreEndedAndNotReplaced) {
   EXPECT_THAT(Asked(), ElementsAre(AllOf(HasSubstr("TerminateInstanceInAutoScalingGroup"), HasSubstr("InstanceId=i-2"),
                                          HasSubstr("ShouldDecrementDesiredCapacity=true")),
                                    HasSubstr("DesiredCapacity=2")));
-  // Capacity without a machine is given up before any machine that runs.
+  // While a group wants more machines than it has, a smaller order only lowers the wanted number, and ends no machine
+  // that runs.
   instances_ = {{"i-1", "InService"}, {"i-2", "InService"}};
   EXPECT_TRUE(aws_->SetDesired("p", 2, {"i-2"}, 10).ok());
   EXPECT_THAT(Asked(), ElementsAre(HasSubstr("SetDesiredCapacity")));

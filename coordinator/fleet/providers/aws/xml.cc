@@ -77,7 +77,8 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Appends one character. Returns how many characters of `text` it was made from, or 0 where the entity is not known.
+  // Appends the first character of `text`, or its first entity, to `out`. Returns how many characters of `text` that
+  // took, or 0 where the entity is not known.
   static size_t Entity(std::string_view text, std::string* out) {
     if (text[0] != '&') {
       *out += text[0];
@@ -90,7 +91,8 @@ class Reader {
     }
     const size_t end = text.find(';');
     if (text.substr(0, 2) != "&#" || end == std::string_view::npos || end > 10) return 0;
-    // A character given by its number becomes '?', because names and codes have none.
+    // A character that is given by its number becomes '?', because the names and codes of AWS contain no such
+    // character.
     *out += '?';
     return end + 1;
   }

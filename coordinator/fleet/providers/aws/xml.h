@@ -19,7 +19,7 @@ struct Xml {
   // A deque keeps the children at their addresses while more are added.
   std::deque<Xml> children;
 
-  // Returns the first child with that name, or an empty element where there is none.
+  // Returns the first child element with the name `child`, or an empty element where there is none.
   const Xml& operator[](std::string_view child) const;
 };
 

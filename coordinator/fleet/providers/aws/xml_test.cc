@@ -28,7 +28,7 @@ TEST(Xml, WhatIsNotOneElementIsRefused) {
   }
 }
 
-// Every truncated text and many a changed byte must give an answer or an error, and do no other harm.
+// Every truncated XML text, and many with one changed byte, must give a document or an error, and do no other harm.
 TEST(Xml, MutantsDoNoHarm) {
   const std::string text = "<?xml v?><a><member><Id>i-1 &amp; &#9;</Id><S/></member><!-- x --></a>";
   for (size_t i = 0; i < text.size(); ++i) {

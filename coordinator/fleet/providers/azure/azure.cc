@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr char kVersion[] = "?api-version=2024-07-01";
 
-// These words in Azure's errors mean that it has no capacity left, or that a quota is used up.
+// Returns the words by which Azure's errors say that it has no capacity left, or that a quota is used up.
 const std::vector<std::string>& Shortages() {
   static const auto* words =
       new std::vector<std::string>{"AllocationFailed", "SkuNotAvailable", "Overconstrained",    "QuotaExceeded",
@@ -72,7 +72,7 @@ class AzureProvider final : public Provider {
       }
       const std::string link = common::StringOr(*machines, "nextLink");
       if (link.empty()) return listing;
-      // The token must not be sent to another host.
+      // A next page on another host is refused, because the token must not be sent to that host.
       absl::string_view rest = link;
       if (!absl::ConsumePrefix(&rest, endpoint_) || !absl::StartsWith(rest, "/")) {
         return absl::InternalError("a next page on another host");
@@ -86,7 +86,7 @@ class AzureProvider final : public Provider {
                                                  double seconds) override {
     const double begun = common::SteadySeconds();
     std::vector<std::string> ended;
-    // A node is called SET_ID.
+    // A node's name is SET_ID, where SET is the name of the scale set and ID is the machine's number in it.
     for (const std::string& node : nodes) {
       if (absl::Status status = CheckTime(begun, seconds); !status.ok()) break;
       const std::string id = node.substr(node.rfind('_') + 1);

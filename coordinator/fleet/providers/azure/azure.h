@@ -1,8 +1,8 @@
 // This file gets machines from Azure. Each pool is one virtual machine scale set (uniform orchestration), over Azure
 // Resource Manager. A node has the name of its virtual machine.
 //
-// It needs Microsoft.Compute/virtualMachineScaleSets/read, /write, /delete/action and /virtualMachines/read, which are
-// in the role Virtual Machine Contributor.
+// The adapter needs Microsoft.Compute/virtualMachineScaleSets/read, /write, /delete/action and /virtualMachines/read,
+// which are in the role Virtual Machine Contributor.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_H_
 
@@ -23,7 +23,8 @@ struct AzureScaleSet {
   std::string name;
 };
 
-// `sets` maps the pools to their scale sets. INVALID_ARGUMENT says that the endpoint is wrong.
+// Returns a provider of Azure machines. `sets` maps the names of pools to their scale sets. INVALID_ARGUMENT says that
+// the endpoint is wrong.
 absl::StatusOr<std::unique_ptr<Provider>> NewAzureProvider(const std::string& endpoint,
                                                            std::map<std::string, AzureScaleSet> sets, FetchToken token);
 

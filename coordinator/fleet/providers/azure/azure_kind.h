@@ -1,4 +1,4 @@
-// This file describes pools whose machines are had from Azure.
+// This file describes pools that get their machines from Azure.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_KIND_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_KIND_H_
 

@@ -57,11 +57,12 @@ class AzurePrices final : public PriceSource {
   }
 
  private:
-  // Returns the path of a next page. It refuses other hosts, because nobody else is to be asked.
+  // Returns the path in a link to the next page. It refuses a link to another host, because only the price service is
+  // to be asked.
   absl::StatusOr<std::string> PathOf(const std::string& link) const {
     absl::string_view rest = link;
     if (absl::ConsumePrefix(&rest, endpoint_)) {
-      // The service adds the port to its links.
+      // The price service adds the port to its links.
       absl::ConsumePrefix(&rest, ":443");
       const bool fit = std::all_of(rest.begin(), rest.end(), [](char c) { return c >= ' ' && c <= '~'; });
       if (fit && absl::StartsWith(rest, "/")) return absl::StrReplaceAll(rest, {{" ", "%20"}});
@@ -69,8 +70,9 @@ class AzurePrices final : public PriceSource {
     return absl::InternalError(absl::StrCat(kWhat, ": a next page on another host"));
   }
 
-  // For one machine there are prices of Windows, Cloud Services, spot, low priority, and days to come. Where several
-  // fitting prices are left, the newest counts, and of equally new ones the highest.
+  // Puts the price of an item of the price list into `found` where the item fits the offer. For one machine type the
+  // list has prices of Windows, Cloud Services, spot, low priority, and days to come. Where several fitting prices are
+  // left, the newest counts, and of equally new ones the highest.
   absl::Status Take(const json& item, const AzureOffer& offer, Dearest& found) const {
     const auto text = [&](const char* key) { return common::StringOr(item, key); };
     const std::string product = text("productName");

@@ -2,7 +2,7 @@
 // Prices API, which needs no credentials
 // (https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices).
 //
-// These are list prices of Linux machines. They do not contain the discount of an agreement.
+// The prices are list prices of Linux machines. They do not contain the discount of an agreement.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_PRICES_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_PRICES_H_
 
@@ -23,8 +23,8 @@ struct AzureOffer {
   bool spot = true;
 };
 
-// `offers` maps the pools to their offers. An empty `endpoint` means the documented one. INVALID_ARGUMENT says that the
-// endpoint is wrong.
+// Returns a source of Azure prices. `offers` maps the names of pools to the machines that they buy. An empty `endpoint`
+// means the documented one. INVALID_ARGUMENT says that the endpoint is wrong.
 absl::StatusOr<std::unique_ptr<PriceSource>> NewAzurePrices(const std::string& endpoint, const std::string& currency,
                                                             std::map<std::string, AzureOffer> offers);
 

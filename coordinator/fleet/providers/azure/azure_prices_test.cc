@@ -1,4 +1,4 @@
-// These tests use the Azure Retail Prices API as its reference shows it.
+// In these tests a fake cloud answers as the reference of the Azure Retail Prices API shows.
 #include "coordinator/fleet/providers/azure/azure_prices.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// These tests use the scale sets of Azure Resource Manager as its reference shows them, and both kinds of token.
+// In these tests a fake cloud answers as Azure Resource Manager's reference of scale sets shows. They also fetch tokens
+// both with a client secret and from the machine's managed identity.
 #include "coordinator/fleet/providers/azure/azure.h"
 
 #include <gmock/gmock.h>

@@ -7,8 +7,8 @@
 
 namespace rekindle::fleet {
 
-// AZURE_AUTHORITY_HOST and AZURE_POD_IDENTITY_AUTHORITY_HOST replace the documented addresses, as in Azure's own
-// libraries.
+// Returns a FetchToken for Azure. The variables AZURE_AUTHORITY_HOST and AZURE_POD_IDENTITY_AUTHORITY_HOST replace the
+// documented addresses, as in Azure's own libraries.
 FetchToken AzureToken(Variables variables);
 
 }  // namespace rekindle::fleet

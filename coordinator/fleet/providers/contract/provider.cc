@@ -10,7 +10,7 @@ namespace rekindle::fleet {
 namespace {
 
 constexpr char kRetryAfter[] = "rekindle/retry-after";
-// No pause is longer than this many seconds, whatever the provider says.
+// A pause that a provider asks for is cut to `kLongest` seconds.
 constexpr double kLongest = 3600;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// This file declares where machines are bought. There is one adapter for each cloud. A provider takes only the desired
-// capacity of a pool, and it says what runs.
+// This file declares the interface through which machines are bought. There is one adapter for each cloud. A provider
+// takes only the desired capacity of a pool, and it says which machines run.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_H_
 
@@ -20,8 +20,7 @@ struct Machine {
   // `node` is the name under which the machine registers. It is empty where that is not known.
   std::string node;
   MachineState state = MachineState::kRunning;
-  // `since` is the time in Unix seconds since when the machine runs, or when it was made. It is 0 where that is not
-  // known.
+  // `since` is the Unix time at which the machine began to run, or was made. It is 0 where that is not known.
   double since = 0;
 };
 
@@ -38,17 +37,18 @@ struct Listing {
   std::string waiting;
 };
 
-// A pool has at most this many machines. A provider that reports more is not believed.
+// A pool has at most `kMaxMachines` machines. A provider that reports more is not believed.
 inline constexpr int kMaxMachines = 100'000;
 
-// The calls return these errors:
+// The calls of a Provider return these errors:
 //   RESOURCE_EXHAUSTED says that there is no capacity, or that a quota is used up.
 //   UNAVAILABLE and DEADLINE_EXCEEDED say "not now", with RetryAfter where the provider asked for a pause.
-//   All other codes, such as PERMISSION_DENIED, UNAUTHENTICATED, NOT_FOUND, INVALID_ARGUMENT and
-//   FAILED_PRECONDITION, say that somebody has to repair something.
-// Their messages say what to do. They are shown, so they hold no secret.
+//   All other codes, such as PERMISSION_DENIED, UNAUTHENTICATED, NOT_FOUND, INVALID_ARGUMENT and FAILED_PRECONDITION,
+//   say that somebody has to repair something.
+// The messages of these errors say what to do. They are shown to people, so they hold no secret.
 //
-// A Provider is thread-compatible. A call blocks for little longer than `seconds` at most, and reads a bounded answer.
+// A Provider is thread-compatible. A call blocks for little longer than its `seconds` at most, and reads an answer of
+// limited size only.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -62,14 +62,14 @@ class Provider {
   // provider that cannot tell returns an empty list.
   virtual absl::StatusOr<std::vector<std::string>> Ended(const std::string& pool, const std::vector<std::string>& nodes,
                                                          double seconds);
-  // Returns whether the machines of `release` are really the ones that end, as long as enough of them are there.
+  // Returns whether SetDesired ends exactly the machines that `release` names, as long as it names enough of them.
   virtual bool ChoosesWhatEnds() const { return true; }
 };
 
-// Returns an UNAVAILABLE error for a provider that asked to come back after `retry_after` seconds. The value is 0 where
-// it did not say how many.
+// Returns an UNAVAILABLE error for a provider that asked to come back after `retry_after` seconds. `retry_after` is 0
+// where the provider did not say how many.
 absl::Status Throttled(const std::string& message, double retry_after);
-// Returns the seconds of an error that Throttled made, and nothing for any other status.
+// Returns the `retry_after` of an error that Throttled made, and nothing for any other status.
 std::optional<double> RetryAfter(const absl::Status& status);
 
 }  // namespace rekindle::fleet

@@ -1,6 +1,6 @@
-// This file declares how a provider describes itself: what its pools have in a fleet file, how their machines are had,
-// and how their prices are asked for. There is one ProviderKind beside each adapter, and one table of all
-// (registry/provider_kinds.h).
+// This file declares how a provider describes itself: which fields its pools have in a fleet file, how their machines
+// are bought, and how their prices are asked for. There is one ProviderKind beside each adapter, and one table of all
+// of them (registry/provider_kinds.h).
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_KIND_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_KIND_H_
 
@@ -18,20 +18,21 @@
 
 namespace rekindle::fleet {
 
-// The pools of one call have the same provider, and there is at least one. ResolveFleet has resolved them.
+// Pools is a list of at least one pool. All of its pools have the same provider, and ResolveFleet has resolved them.
 using Pools = std::vector<v1::Fleet::Pool>;
 
-// A pool has at most this many nodes where its fleet file does not say how many.
+// A pool has at most `kDefaultMax` nodes where its fleet file does not say how many.
 inline constexpr int kDefaultMax = 1000;
 
 // A MachineField is a field of `machines` (proto/rekindle/v1/fleet.proto) that the pools of a provider have.
 struct MachineField {
   enum class Form {
-    // The field is a text that CheckName accepts.
+    // The value of a field with the form `kName` is a text that CheckName accepts.
     kName,
-    // The field is an address of HTTP with TLS, or one on loopback.
+    // The value of a field with the form `kEndpoint` is an HTTP address, with TLS or on loopback.
     kEndpoint,
-    // The field is something else, which ProviderKind::resolve checks where it can be wrong.
+    // The value of a field with the form `kOther` is neither a name nor an endpoint. ProviderKind::resolve checks it
+    // where it can be wrong.
     kOther,
   };
   const char* name;
@@ -40,9 +41,9 @@ struct MachineField {
 };
 
 struct ProviderOptions {
-  // `data` is the coordinator's folder, which local machines need.
+  // `data` is the coordinator's data folder, in which local machines have their folders.
   std::string data;
-  // `endpoint_file` holds the host:port of the coordinator, which local machines need.
+  // `endpoint_file` is the file with the coordinator's host:port, from which local machines get that address.
   std::string endpoint_file;
   // `beside` is the folder that relative paths in the fleet file start from.
   std::string beside;
@@ -50,13 +51,13 @@ struct ProviderOptions {
 
 // A PriceKind says how a provider is asked what its nodes cost.
 struct PriceKind {
-  // Checks what else must hold of a pool with `price_from: provider`. INVALID_ARGUMENT names the field below `path` and
-  // the fix. Null means nothing.
+  // Checks what the provider requires of a pool with `price_from: provider`. INVALID_ARGUMENT names the field below
+  // `path` and the fix. A null `check` means that nothing is required.
   absl::Status (*check)(const std::string& path, const std::string& currency, const v1::Fleet::Pool& pool) = nullptr;
-  // Returns a text that is the same for all pools that one source is asked for.
+  // Returns a text that is the same for all pools whose prices come from one source.
   std::string (*account)(const v1::Fleet::Pool& pool);
-  // Opens the source of pools that have the same account. It does not touch the network. INVALID_ARGUMENT says that an
-  // endpoint is wrong.
+  // Opens the price source of pools that have the same account. It does not touch the network. INVALID_ARGUMENT says
+  // that an endpoint is wrong.
   absl::StatusOr<std::unique_ptr<PriceSource>> (*open)(const Pools& pools, const std::string& currency);
 };
 
@@ -65,24 +66,25 @@ struct ProviderKind {
   // `name` is the value of a pool's field `provider`.
   const char* name;
   std::span<const MachineField> fields;
-  // These are the defaults of a pool that has `machines`.
+  // `max` and `poll_seconds` are the defaults of a pool that has the field `machines`.
   int max = kDefaultMax;
   double poll_seconds = 30;
   // `is_local` says that the machines are processes of this computer. `open` then returns a LocalProvider, and its
   // errors name the pool.
   bool is_local = false;
-  // Fills in the provider's own defaults, and checks what concerns only this provider. INVALID_ARGUMENT names the field
-  // below `path` and the fix. Null means nothing. REQUIRES: the pool has the needed fields, and `max` is filled in.
+  // Fills in the provider's own defaults of a pool, and checks what only this provider requires. INVALID_ARGUMENT names
+  // the field below `path` and the fix. A null `resolve` means that there is nothing to do. REQUIRES: the pool has the
+  // needed fields, and `max` is filled in.
   absl::Status (*resolve)(const std::string& path, v1::Fleet::Pool& pool) = nullptr;
-  // Returns in words what a pool scales, which must differ from pool to pool. Null means that no two pools can scale
-  // the same.
+  // Returns in words which group of machines a pool scales. No two pools may scale the same group. A null `group` means
+  // that no two pools of this provider can scale the same machines.
   std::string (*group)(const v1::Fleet::Pool& pool) = nullptr;
   // Returns a text that is the same for all pools that share credentials and an endpoint.
   std::string (*account)(const v1::Fleet::Pool& pool);
   // Opens the provider of pools that have the same account. It does not touch the network. Errors say what is wrong and
   // what to do.
   absl::StatusOr<std::unique_ptr<Provider>> (*open)(const Pools& pools, const ProviderOptions& options);
-  // Null means that the provider is not asked for prices.
+  // `prices` is null where the provider cannot be asked for prices.
   const PriceKind* prices = nullptr;
 };
 
@@ -93,10 +95,10 @@ absl::Status CheckName(const std::string& field, const std::string& name);
 // Returns whether the fleet file says that the pool's provider is asked for its price.
 bool IsPriceAsked(const v1::Fleet::Pool& pool);
 
-// Returns a path of the fleet file as this process can open it.
+// Returns a path from the fleet file in a form that this process can open.
 std::string OpenablePath(const std::string& path, const ProviderOptions& options);
 
-// Returns what `part` makes of each pool, by the names of the pools.
+// Calls `part` for each pool, and returns the results by the names of the pools.
 template <typename Part>
 std::map<std::string, Part> ByPool(const Pools& pools, Part (*part)(const v1::Fleet::Pool&)) {
   std::map<std::string, Part> parts;

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Calls EndNamedThenResize for a group of three machines, and keeps what it asks for.
+// Calls EndNamedThenResize for a group of three machines, and records what it asks of the cloud.
 class ScaleGroupTest : public testing::Test {
  protected:
   absl::Status Resize(int nodes, const std::vector<std::string>& release) {

@@ -126,7 +126,8 @@ FleetRunner::FleetRunner(std::vector<Account> accounts, Report report) {
     workers.push_back(std::make_shared<Worker>(std::move(account), report));
     for (const ReconcileOptions& pool : pools) by_pool_[pool.pool] = workers.back();
   }
-  // The threads start when all pools are in by_pool_, because a report may lead to an order of any pool.
+  // The threads start only when all pools are in by_pool_, because a report of one pool may make the core order
+  // machines for any other.
   threads_.Start(std::move(workers));
 }
 

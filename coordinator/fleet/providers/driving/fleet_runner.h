@@ -1,5 +1,6 @@
-// This file keeps pools as they were ordered. Each account of a provider has its own thread, so that a slow or wrong
-// provider holds up nobody else. Orders come in and reports go out. reconcile.h decides what to ask next.
+// This file makes providers run as many machines in each pool as were ordered, and reports what they say. Each account
+// of a provider has its own thread, so that a slow or wrong provider holds up nobody else. reconcile.h decides what to
+// ask the provider next.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_FLEET_RUNNER_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_FLEET_RUNNER_H_
 
@@ -16,7 +17,7 @@
 
 namespace rekindle::fleet {
 
-// An Account holds the pools that share one provider, and with it the credentials and a limit of requests.
+// An Account holds the pools that share one Provider object, and so its credentials and its limit on requests.
 struct Account {
   std::string name;
   std::shared_ptr<Provider> provider;
@@ -26,15 +27,16 @@ struct Account {
 // A FleetRunner is thread-safe.
 class FleetRunner {
  public:
-  // A Report runs on the account's thread. It must not block for long, and it may call Order. It is not called any more
-  // once Stop has returned.
+  // A Report runs on the thread of the pool's account. It must not block for long, and it may call Order. It is not
+  // called any more once Stop has returned.
   using Report = std::function<void(const core::PoolReported&)>;
 
   FleetRunner(std::vector<Account> accounts, Report report);
   ~FleetRunner() { Stop(); }
   FleetRunner(const FleetRunner&) = delete;
 
-  // Passes the order on and returns at once. An order of a pool that no account has is only logged.
+  // Passes the order to the thread of the pool's account and returns at once. An order for a pool that belongs to no
+  // account is only logged.
   void Order(core::PoolOrder order);
   // Stops the threads and leaves the machines as they are. A call that still runs after a second is left to end by
   // itself.

@@ -1,4 +1,4 @@
-// These tests run accounts side by side, with providers that hang, refuse and give wrong answers.
+// These tests run accounts side by side, with providers that hang or refuse.
 #include "coordinator/fleet/providers/driving/fleet_runner.h"
 
 #include <functional>
@@ -14,7 +14,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// The fake has at once the machines that it was asked for. Where fewer are wanted, the named ones go first.
+// A FakeProvider has at once the machines that it was asked for. Where fewer are wanted, the machines of `release` end
+// first.
 class FakeProvider final : public Provider {
  public:
   absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
@@ -101,7 +102,7 @@ TEST_F(FleetRunnerTest, OneThatHangsHoldsUpNobodyElse) {
   runner.Order({.pool = "a", .nodes = 2});
   runner.Order({.pool = "b", .nodes = 3});
   EXPECT_TRUE(AwaitRunning("b", 3));
-  // This order replaces the first one, which was never asked for.
+  // The second order of pool "a" replaces the first one, which the provider was never asked for.
   runner.Order({.pool = "a", .nodes = 1});
   a_->Hang(false);
   EXPECT_TRUE(AwaitRunning("a", 1));
@@ -144,7 +145,7 @@ TEST_F(FleetRunnerTest, StopsWhileACallHangs) {
     runner.Order({.pool = "a", .nodes = 2});
   }
   EXPECT_LT(common::SteadySeconds() - begun, 10);
-  // The call ends after all, and nothing is reported.
+  // A call that ends after Stop has returned is not reported.
   a_->Hang(false);
   const common::MutexLock lock(mutex_);
   EXPECT_TRUE(reports_.empty());

@@ -46,7 +46,8 @@ class PriceWatch::Worker {
       const std::optional<double> retry_after = RetryAfter(price.status());
       const double now = common::SteadySeconds();
       pool.ask_at = now + NextAskSeconds(options_, pool.failures, retry_after, random);
-      // A source that asks to come back later means all pools of the account.
+      // When a source asks to come back later, that holds for all pools of the account, so it is asked for none of
+      // their prices before that time.
       not_before = retry_after ? pool.ask_at : now + options_.gap_seconds;
     }
   }
@@ -55,13 +56,13 @@ class PriceWatch::Worker {
   struct Pool {
     std::string name;
     double ask_at = 0;
-    // `failures` counts failures in a row.
+    // `failures` counts how often in a row the source did not give the pool's price.
     int failures = 0;
-    // `price` is the newest price that was received.
+    // `price` is the newest price of the pool that was received.
     double price = 0;
   };
 
-  // Returns false where the worker was stopped.
+  // Waits for `seconds`. Returns false where the worker was stopped.
   bool Sleep(double seconds) {
     common::MutexLock lock(mutex_);
     return !stopped_.WaitFor(lock, std::chrono::duration<double>(seconds),

@@ -30,16 +30,16 @@ struct PriceWatchOptions {
   common::RetryPolicy backoff = {.first_seconds = 60, .longest_seconds = 3600};
 };
 
-// Returns the seconds until the next request, after `failures` failures in a row. `retry_after` is the pause that the
-// source asked for. A jitter of a tenth keeps coordinators that started together from asking together. `random` is in
-// [0, 1).
+// Returns the seconds until the source is asked for a pool's price again, after `failures` failures in a row.
+// `retry_after` is the pause that the source asked for. A jitter of a tenth keeps coordinators that started together
+// from asking together. `random` is in [0, 1).
 double NextAskSeconds(const PriceWatchOptions& options, int failures, std::optional<double> retry_after, double random);
 
 // A PriceWatch is thread-safe.
 class PriceWatch {
  public:
-  // A Report runs on the account's thread with each answer. It must not block for long. It is not called any more once
-  // Stop has returned.
+  // A Report runs on the account's thread with each price that a source returns. It must not block for long. It is not
+  // called any more once Stop has returned.
   using Report = std::function<void(const core::PriceHeard&)>;
 
   PriceWatch(std::vector<PricedAccount> accounts, Report report, const PriceWatchOptions& options = {});

@@ -1,4 +1,4 @@
-// These tests run price sources side by side that fail, hang and ask to come back later.
+// These tests run price sources side by side. Some of them fail, hang or ask to come back later.
 #include "coordinator/fleet/providers/driving/price_watch.h"
 
 #include <map>
@@ -107,11 +107,11 @@ TEST_F(PriceWatchTest, OneThatHangsHoldsUpNobodyElse) {
     EXPECT_TRUE(Await("b", 1));
     EXPECT_TRUE(b_->AwaitAsked("b", 3));
     EXPECT_EQ(a_->asked("a"), 1);
-    // The source that hangs does not delay the end of the watch either.
+    // A source that hangs does not delay the destructor of PriceWatch.
   }
   EXPECT_LT(common::SteadySeconds() - begun, 15);
   a_->Say(1.0);
-  // What the source says afterwards is not reported.
+  // A price that arrives after the PriceWatch was destroyed is not reported.
   EXPECT_FALSE(Heard("a"));
 }
 

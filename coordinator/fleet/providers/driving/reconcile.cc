@@ -40,7 +40,8 @@ void PoolReconciler::Order(core::PoolOrder order, double now) {
   order_ = std::move(order);
   answered_ = false;
   if (looks) list_at_ = now;
-  // The provider is not asked more often when the same order is repeated.
+  // An order that repeats the one before makes the reconciler list the machines sooner, but the provider is still asked
+  // for a listing at most once in a third of `poll_seconds`.
   if (same) {
     list_at_ = std::min(list_at_, std::max(now, listed_at_ + options_.poll_seconds / 3));
     return;
@@ -60,7 +61,7 @@ int PoolReconciler::Machines() const {
   return static_cast<int>(all.size() - static_cast<size_t>(std::count_if(all.begin(), all.end(), Ends)));
 }
 
-// Returns whether another cluster may have ordered the machines that run.
+// Returns whether another cluster may have ordered the machines that run in the pool.
 bool PoolReconciler::IsNotOurs() const {
   const bool allowed = order_ && order_->surplus != core::Surplus::kIsOthers;
   return !allowed && !ever_set_ && listing_ && Machines() > 0;
@@ -75,7 +76,7 @@ std::optional<int> PoolReconciler::Desired() const {
   return nodes;
 }
 
-// Returns the nodes of order.end whose machines are still there.
+// Returns the nodes of order.end whose machines are still in the pool.
 std::vector<std::string> PoolReconciler::ToEnd() const {
   std::vector<std::string> nodes;
   if (!order_ || !listing_ || !is_fresh_ || !options_.chooses_what_ends || IsNotOurs()) return nodes;
@@ -86,8 +87,9 @@ std::vector<std::string> PoolReconciler::ToEnd() const {
   return nodes;
 }
 
-// Machines whose nodes never registered go first. They are named, and the capacity is lowered by their number. After
-// that the capacity is raised again, so that other machines come.
+// Returns what to ask the provider for next. Machines whose nodes never registered (order.end) are ended first: they
+// are named, and the capacity is lowered by their number. After that the capacity is raised again, so that other
+// machines come.
 std::optional<PoolReconciler::Target> PoolReconciler::CurrentTarget() const {
   if (!listing_) return std::nullopt;
   const std::optional<int> desired = Desired();
@@ -141,7 +143,7 @@ std::optional<core::PoolReported> PoolReconciler::Set(const Next& asked, const a
     set_at_ = After(status, set_failures_, now, random);
     set_trouble_ = {KindOf(status), Shown(status)};
   }
-  // A part of the order may have been granted. The next listing shows that, and the report comes with it.
+  // A provider that lacks capacity may have granted a part of the order. The next listing shows that, and is reported.
   if (set_trouble_.kind == core::PoolTrouble::kNoCapacity) return std::nullopt;
   return Report(now);
 }
@@ -169,13 +171,14 @@ std::optional<core::PoolReported> PoolReconciler::Listed(const absl::StatusOr<Li
   const std::optional<int> desired = Desired();
   const int believed = listing_->desired.value_or(Machines());
   const std::optional<Target> target = CurrentTarget();
-  // The provider forgot the order, or somebody else changed it, or the next step is due.
+  // The capacity in the provider's listing differs from the target where the provider forgot the order, where somebody
+  // else changed the capacity, or where the next step of the order is due. SetDesired is then called again.
   if (target && set_ && believed != target->nodes) {
     set_ = false;
     if (target->nodes == asked_nodes_) set_at_ = std::max(set_at_, asked_at_ + options_.poll_seconds / 3);
   }
   if (desired && set_failures_ > 0 && believed == *desired && Running(*listing_) >= *desired) {
-    // The provider refused, and did it after all.
+    // The provider refused the order, but has the ordered machines now.
     set_ = true;
     set_failures_ = 0;
     set_trouble_ = {};
@@ -229,7 +232,7 @@ std::optional<core::PoolReported> PoolReconciler::Report(double now) {
     report.error = trouble->error;
     break;
   }
-  // Errors may differ in "N s ago" only, so their text does not count as a change.
+  // The texts of two errors may differ only in a time such as "N s ago". So a new text alone is not reported.
   const bool same = reported_ && reported_->running == report.running && reported_->machines == report.machines &&
                     reported_->not_ours == report.not_ours && reported_->trouble == report.trouble &&
                     reported_->ended == report.ended;

@@ -1,5 +1,5 @@
-// This file decides what to ask a provider next about one pool, and what to report. It is pure, so that a test can run
-// through a day of refusals at once.
+// This file decides what to ask a provider next about one pool, and what to report to the core. It is pure, so that a
+// test can run through a day of refusals at once.
 //
 // The decisions are level-triggered: whatever was answered before, only the listed machines count, and they are
 // compared with the newest order. The reconciler lists before it orders. It tries again what failed, with growing
@@ -21,12 +21,14 @@ namespace rekindle::fleet {
 
 struct ReconcileOptions {
   std::string pool;
-  // `min` nodes are kept whatever is ordered, also before the first order.
+  // The pool keeps `min` nodes whatever is ordered, also before the first order.
   int min = 0;
   int max = kMaxMachines;
-  // Where fewer nodes than desired run for longer than this, the pool lacks capacity, whatever the provider promised.
+  // Where fewer nodes than desired run for longer than `start_seconds`, the pool lacks capacity, whatever the provider
+  // promised.
   double start_seconds = 300;
-  // `poll_seconds` is the time between listings when all is as ordered. While it is not, a third of it is used.
+  // `poll_seconds` is the time between listings when the pool is as ordered. While it is not, a third of that time is
+  // used.
   double poll_seconds = 30;
   // `chooses_what_ends` is Provider::ChoosesWhatEnds of the pool's provider.
   bool chooses_what_ends = true;
@@ -42,18 +44,19 @@ class PoolReconciler {
     bool set = false;
     int nodes = 0;
     std::vector<std::string> release;
-    // The call must not be made before this time.
+    // The call must not be made before the time `at`.
     double at = 0;
-    // `order_count` shows Set whether a newer order has come since, so that what was asked for is out of date.
+    // From `order_count` Set sees whether a newer order has come since next() was called. If so, Set does not report
+    // the result.
     int order_count = 0;
-    // After List the caller has to find out whether the machines of those nodes in `look_for` that are not listed have
-    // ended. Earlier listings had these nodes.
+    // After List, the caller has to find out whether the machines of those nodes in `look_for` that were not listed
+    // have ended. Earlier listings had these nodes.
     std::vector<std::string> look_for;
   };
 
   PoolReconciler(ReconcileOptions options, double now) : options_(std::move(options)), list_at_(now) {}
 
-  // Replaces the order before.
+  // Replaces the earlier order of the pool.
   void Order(core::PoolOrder order, double now);
   Next next() const;
 
@@ -88,12 +91,14 @@ class PoolReconciler {
   std::optional<core::PoolOrder> order_;
   // `listing_` is the newest listing that was received.
   std::optional<Listing> listing_;
-  // `known_` holds the nodes that were listed at least once. Other nodes may have the pool's name by mistake.
+  // `known_` holds the nodes that were listed at least once. Any other node may have named this pool by mistake when it
+  // registered.
   std::set<std::string> known_;
   int order_count_ = 0;
-  // `set_` says that the provider has taken what it was asked for.
+  // `set_` says that the provider has accepted the newest SetDesired.
   bool set_ = false;
-  // `asked_nodes_` is what the provider last took, and `asked_at_` is when it took it.
+  // `asked_nodes_` is the number of nodes of the last SetDesired that the provider accepted, and `asked_at_` is its
+  // time.
   int asked_nodes_ = -1;
   double asked_at_ = 0;
   bool ever_set_ = false;
@@ -104,11 +109,11 @@ class PoolReconciler {
   double list_at_ = 0;
   double listed_at_ = 0;
   double set_at_ = 0;
-  // The provider asked to wait until this time. A newer order does not change that.
+  // The provider asked to wait until the time `wait_until_`. A newer order does not change that.
   double wait_until_ = 0;
   // `short_since_` is the time since when fewer nodes run than are desired.
   std::optional<double> short_since_;
-  // Both counts are of failures in a row.
+  // `list_failures_` and `set_failures_` count failures in a row.
   int list_failures_ = 0;
   int set_failures_ = 0;
   Trouble list_trouble_;

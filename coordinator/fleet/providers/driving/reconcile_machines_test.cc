@@ -1,4 +1,4 @@
-// These tests check which machines end, by name, and which are left alone.
+// These tests check which machines of a pool end, by name, and which are left alone.
 #include "coordinator/fleet/providers/testing/reconcile_testing.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST_F(ReconcileTest, WhatNeverRegisteredEndsByNameAndAnotherComes) {
   ends.machines[1].state = MachineState::kEnding;
   Listed(ends);
   EXPECT_FALSE(Due().set) << "so many are wanted";
-  // Fewer machines run than are wanted. The replacement comes once the named machine has gone.
+  // Four machines are wanted and three run, one of which has to end. Its replacement comes once it has gone.
   order = Want(4);
   order.end = {"n2"};
   pool_.Order(order, now_);

@@ -20,7 +20,7 @@ TEST_F(ReconcileTest, ListsBeforeItOrders) {
   EXPECT_TRUE(next.set);
   EXPECT_EQ(next.nodes, 2);
   EXPECT_EQ(now_, 1000);
-  // Nothing has changed yet.
+  // An accepted SetDesired alone is not reported, because no machine has changed yet.
   EXPECT_FALSE(Set(absl::OkStatus()));
   EXPECT_FALSE(Due().set);
   const auto report = Listed(Has(2, 2));
@@ -51,7 +51,8 @@ TEST_F(ReconcileTest, EveryOrderIsAnswered) {
   Set(absl::OkStatus());
   Listed(Has(0, 0));
   pool_.Order(Want(0), now_);
-  // The next listing comes sooner than usual but not at once, because somebody may repeat the order for ever.
+  // After a repeated order the next listing comes sooner than usual but not at once, because somebody may repeat the
+  // order for ever.
   EXPECT_EQ(pool_.next().at, now_ + 10);
   Due();
   EXPECT_TRUE(Listed(Has(0, 0)));
@@ -159,8 +160,8 @@ TEST_F(ReconcileTest, AShortageThatTheProviderTellsOfIsReportedAtOnce) {
   EXPECT_EQ(report->trouble, PoolTrouble::kNoCapacity);
 }
 
-// Only nodes that the provider listed once are looked for, because a machine of somebody else may name the pool by
-// mistake.
+// The reconciler looks only for nodes that the provider listed at least once, because any other node may have named the
+// pool by mistake when it registered.
 TEST_F(ReconcileTest, MachinesThatHaveEndedAreReportedWhereTheyAreLookedFor) {
   Listing both = Has(2, 2);
   both.machines[0].node = "a";
@@ -181,7 +182,7 @@ TEST_F(ReconcileTest, MachinesThatHaveEndedAreReportedWhereTheyAreLookedFor) {
   EXPECT_THAT(pool_.next().look_for, testing::ElementsAre("a"));
   Listing one = both;
   one.machines.erase(one.machines.begin());
-  // The machine is out of the pool, which does not say whether it still runs.
+  // A machine that is no longer listed has left the pool, but may still run, so it is not reported as ended.
   auto report = Listed(one);
   ASSERT_TRUE(report);
   EXPECT_THAT(report->ended, testing::IsEmpty());
@@ -221,7 +222,7 @@ TEST_F(ReconcileTest, TheLeastIsKeptBeforeAnyOrderAndTheMostIsNeverCrossed) {
   PoolReconciler kept({.pool = "p", .min = 2, .max = 4}, now_);
   EXPECT_FALSE(kept.next().set);
   kept.Listed(Has(1), now_, 0);
-  // Nobody knows yet whose machine that is.
+  // A machine that runs before the first order may belong to another cluster, so no machines are asked for yet.
   EXPECT_FALSE(kept.next().set);
   kept.Listed(Has(0), now_, 0);
   EXPECT_TRUE(kept.next().set);

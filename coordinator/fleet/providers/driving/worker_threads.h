@@ -1,4 +1,5 @@
-// This file holds threads that wait for providers, one for each account. A call that hangs does not hold up the end.
+// This file runs threads that wait for providers, one for each account. A call that hangs does not delay the end of the
+// program.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_WORKER_THREADS_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_WORKER_THREADS_H_
 
@@ -15,7 +16,7 @@
 
 namespace rekindle::fleet {
 
-// An Outlet takes a worker's findings until it is closed. It is thread-safe.
+// An Outlet passes a worker's findings to a report function until it is closed. It is thread-safe.
 template <typename Finding>
 class Outlet {
  public:
@@ -27,7 +28,7 @@ class Outlet {
     if (report_) report_(finding);
     return report_ != nullptr;
   }
-  // Closes the outlet. Nothing is reported any more once this has returned.
+  // Closes the outlet. Nothing is reported any more once Close has returned.
   void Close() {
     const common::MutexLock lock(mutex_);
     report_ = nullptr;
@@ -38,12 +39,12 @@ class Outlet {
   std::function<void(const Finding&)> report_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Worker has Run() and Stop(). Stop() makes Run() end as soon as the call that it waits for has ended. The class is
-// thread-compatible.
+// WorkerThreads runs each Worker on a thread of its own. A Worker has Run() and Stop(), and Stop() makes Run() end as
+// soon as the call that it waits for has ended. WorkerThreads is thread-compatible.
 template <typename Worker>
 class WorkerThreads {
  public:
-  // Starts one thread for each worker. The caller must call this at most once.
+  // Starts one thread for each worker. The caller must call Start at most once.
   void Start(std::vector<std::shared_ptr<Worker>> workers) {
     workers_ = std::move(workers);
     for (const auto& worker : workers_) {

@@ -17,7 +17,7 @@ constexpr common::JsonLimits kLimits{.depth = 4, .values = 6 * kMaxMachines};
 constexpr size_t kLongestName = 256;
 constexpr char kEnded[] = "ended";
 
-// Returns our environment without what concerns only Rekindle: tokens, keys and the URL of a webhook.
+// Returns the environment of this process without the variables of Rekindle: tokens, keys and the URL of a webhook.
 std::vector<std::string> CleanEnvironment() {
   std::vector<std::string> all = common::OwnEnvironment();
   std::erase_if(all, [](const std::string& entry) { return absl::StartsWith(entry, "REKINDLE_"); });

@@ -1,4 +1,4 @@
-// This file describes pools whose machines are had by a command of the operator's own.
+// This file describes pools that get their machines from a command of the operator's own.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_EXEC_EXEC_KIND_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_EXEC_EXEC_KIND_H_
 

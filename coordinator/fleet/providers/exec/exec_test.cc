@@ -1,4 +1,4 @@
-// These tests check the hook's side of the contract, with scripts that behave well and others that do not.
+// These tests check how the provider runs an operator's hook, with scripts that behave well and others that do not.
 #include "coordinator/fleet/providers/exec/exec.h"
 
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ using testing::Not;
 
 class ExecTest : public testing::Test {
  protected:
-  // Returns a provider whose hook is this script.
+  // Returns a provider whose hook is the shell script `script`.
   std::unique_ptr<Provider> Hook(const std::string& script) {
     const std::string path = dir_ + "/hook";
     std::ofstream(path) << "#!/bin/sh\n" << script << "\n";

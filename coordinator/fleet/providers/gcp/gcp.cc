@@ -15,10 +15,10 @@ namespace {
 using nlohmann::json;
 
 constexpr int kPage = 500;
-// This many instances of a listing are asked about their start.
+// For each listing, Compute Engine is asked for the start times of at most `kMostAsked` instances.
 constexpr int kMostAsked = 20;
 
-// These words in Compute Engine's errors mean that it has no capacity left, or that a quota is used up.
+// Returns the words by which Compute Engine's errors say that it has no capacity left, or that a quota is used up.
 const std::vector<std::string>& Shortages() {
   static const auto* words = new std::vector<std::string>{"RESOURCE_POOL_EXHAUSTED", "STOCKOUT", "QUOTA_EXCEEDED",
                                                           "quotaExceeded", "does not have enough resources"};
@@ -100,7 +100,7 @@ class GcpProvider final : public Provider {
       const auto instance = Instance(pool, node);
       const bool gone = absl::IsNotFound(instance.status());
       if (!gone && !instance.ok()) return instance.status();
-      // An instance that is TERMINATED is stopped, and would have to boot.
+      // An instance that is TERMINATED is stopped. It would have to boot to run again, so it counts as ended.
       if (gone || common::StringOr(*instance, "status") == "TERMINATED") ended.push_back(node);
     }
     return ended;
@@ -127,8 +127,8 @@ class GcpProvider final : public Provider {
                                     Escaped(name)));
   }
 
-  // The group does not say since when an instance runs, so each instance is asked once, some at a time. An instance
-  // that does not answer then has an unknown age.
+  // The instance group does not say since when an instance runs, so Compute Engine is asked once about each instance,
+  // some at a time. The age of an instance for which it does not answer stays unknown.
   void TellStarts(const std::string& pool, double begun, double seconds, std::vector<Machine>& machines) {
     const std::map<std::string, double> before = std::exchange(started_[pool], {});
     std::map<std::string, double>& started = started_[pool];
@@ -158,7 +158,8 @@ class GcpProvider final : public Provider {
 
   const std::map<std::string, GcpGroup> groups_;
   BearerApi api_;
-  // `started_` holds start times by pool and instance. 0 means that the time is not known.
+  // `started_` maps the name of a pool and then the name of an instance to the time when the instance started. 0 means
+  // that the time is not known.
   std::map<std::string, std::map<std::string, double>> started_;
 };
 

@@ -1,7 +1,7 @@
 // This file gets machines from Google Cloud. Each pool is one zonal managed instance group, over the Compute Engine
 // API. A node has the name of its instance.
 //
-// It needs compute.instanceGroupManagers.get and .update, which are in roles/compute.instanceAdmin.v1.
+// The adapter needs compute.instanceGroupManagers.get and .update, which are in roles/compute.instanceAdmin.v1.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_GCP_GCP_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_GCP_GCP_H_
 
@@ -22,11 +22,12 @@ struct GcpGroup {
   std::string name;
 };
 
-// Turns an error into a throttled one where Google means that it is asked too often. Google says so with status 403,
-// too.
+// Turns an error into Throttled (provider.h) where Google means that it is asked too often. Google says so with status
+// 403, too.
 absl::Status RefineGcpLimit(const absl::Status& status);
 
-// `groups` maps the pools to their groups. INVALID_ARGUMENT says that the endpoint is wrong.
+// Returns a provider of Google Cloud's machines. `groups` maps the names of pools to their instance groups.
+// INVALID_ARGUMENT says that the endpoint is wrong.
 absl::StatusOr<std::unique_ptr<Provider>> NewGcpProvider(const std::string& endpoint,
                                                          std::map<std::string, GcpGroup> groups, FetchToken token);
 

@@ -20,7 +20,7 @@ constexpr MachineField kFields[] = {{"group", Form::kName, /*needed=*/true},
                                     {"endpoint", Form::kEndpoint},
                                     {"price_endpoint", Form::kEndpoint}};
 
-// The zone is a part of the paths of Compute Engine.
+// Checks the pool's zone, because it becomes a part of the paths of Compute Engine.
 absl::Status Resolve(const std::string& path, Pool& pool) { return CheckName(path + ".zone", pool.zone()); }
 
 std::string Account(const Pool& pool) { return pool.machines().endpoint(); }
@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Provider>> Open(const Pools& pools, const Provide
   return NewGcpProvider(pools[0].machines().endpoint(), ByPool(pools, GroupOf), GcpToken(ProcessVariables()));
 }
 
-// Google is asked for machines by zone and for prices by region.
+// Checks that the pool's zone is in its region, because Google is asked for machines by zone and for prices by region.
 absl::Status CheckPrices(const std::string& path, const std::string&, const Pool& pool) {
   if (absl::StartsWith(pool.zone(), pool.region() + "-")) return absl::OkStatus();
   return common::WrongField(path + ".region",

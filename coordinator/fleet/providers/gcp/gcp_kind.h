@@ -1,4 +1,4 @@
-// This file describes pools whose machines are had from Google Cloud.
+// This file describes pools that get their machines from Google Cloud.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_GCP_GCP_KIND_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_GCP_GCP_KIND_H_
 

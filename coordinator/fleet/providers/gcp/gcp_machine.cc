@@ -22,13 +22,14 @@ constexpr int kMaxGpus = 64;
 constexpr char kCore[] = " Core";
 constexpr char kRam[] = " Ram";
 
-// A Family says how the price list calls the cores and the memory of a family, in all spellings that its regions use.
+// A Family says how the price list calls the cores and the memory of a machine family, in all spellings that Google's
+// regions use.
 struct Family {
   const char* name;
-  // Classes that are not listed here are priced in another way, if they exist.
+  // Machine classes that `classes` does not list are priced in another way, if they exist.
   std::vector<std::string> classes;
   std::vector<std::string> words;
-  // `gpus` says that the family brings GPUs. A document without them is not believed.
+  // `gpus` says that the family brings GPUs. A description of such a machine type without GPUs is not believed.
   bool gpus = false;
 };
 
@@ -64,7 +65,7 @@ const std::vector<Family>& Families() {
   return *families;
 }
 
-// Returns how the price list calls the accelerators that machine types bring, in all spellings.
+// Returns how Google's price list calls the GPUs that machine types bring, in all spellings.
 const std::map<std::string, std::vector<std::string>>& Gpus() {
   static const auto* gpus = new std::map<std::string, std::vector<std::string>>{
       {"nvidia-a100-80gb", {"Nvidia Tesla A100 80GB GPU"}},
@@ -77,8 +78,8 @@ const std::map<std::string, std::vector<std::string>>& Gpus() {
   return *gpus;
 }
 
-// Returns null where the family is not known. The type must be FAMILY-CLASS-SIZE or FAMILY-CLASS-SIZEg. Longer names
-// belong to machines that are custom, are metal or bring disks.
+// Returns the family of a machine type, or null where it is not known. The type must be FAMILY-CLASS-SIZE or
+// FAMILY-CLASS-SIZEg. Longer names belong to machines that are custom, are metal or bring disks.
 const Family* FamilyOf(const std::string& type) {
   const std::vector<std::string> parts = absl::StrSplit(type, '-');
   if (parts.size() != 3) return nullptr;

@@ -1,4 +1,4 @@
-// These tests use machine types as Compute Engine shows them.
+// These tests parse descriptions of machine types as Compute Engine returns them.
 #include "coordinator/fleet/providers/gcp/gcp_machine.h"
 
 #include <gmock/gmock.h>

@@ -13,14 +13,15 @@ namespace {
 
 using nlohmann::json;
 
-// With all its fields, a line has some 2 KB. A page stays far below kMaxAnswer even where the service ignores `fields`.
+// A line of the price list with all its fields has some 2 KB. So a page of `kSkusOfPage` lines stays far below
+// kMaxAnswer even where the service ignores the parameter `fields`.
 constexpr int kSkusOfPage = 2000;
-// The list has about 16 pages.
+// Google's price list has about 16 pages, far fewer than `kMaxSkuPages`.
 constexpr int kMaxSkuPages = 60;
-// All pages together may take this many seconds.
+// All pages of the price list together may take `kReadSeconds` seconds.
 constexpr double kReadSeconds = 180;
 constexpr size_t kMaxPageToken = 4096;
-// This is the list of Compute Engine.
+// `kSkus` is the path of Compute Engine's price list.
 constexpr char kSkus[] = "/v1/services/6F81-5844-456A/skus";
 constexpr char kFields[] =
     "nextPageToken,skus(description,category(resourceFamily,usageType),serviceRegions,"
@@ -59,8 +60,7 @@ class GcpPrices final : public PriceSource {
                                             ": correct the pool's instance_type and zone, or its machines.project"));
   }
 
-  // Reads the price list, unless that was tried a short while ago. A list that cannot be read as a whole does not
-  // count.
+  // Reads the price list, unless that was tried a short while ago. A list of which a page is missing is not used.
   absl::Status ReadList() {
     const double begun = common::SteadySeconds();
     if (begun < fresh_until_) return read_;
@@ -93,9 +93,9 @@ class GcpPrices final : public PriceSource {
   std::set<std::string> regions_;
   BearerApi compute_;
   BearerApi billing_;
-  // `rates_` are those of the last list that was read as a whole.
+  // `rates_` are those of the last price list that was read as a whole.
   GcpRates rates_;
-  // `read_` says whether the newest attempt to read the list succeeded.
+  // `read_` says whether the newest attempt to read the price list succeeded.
   absl::Status read_;
   double fresh_until_ = 0;
 };

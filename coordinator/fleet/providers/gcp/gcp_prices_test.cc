@@ -1,4 +1,5 @@
-// These tests use Compute Engine's machineTypes and the Cloud Billing Catalog as their references show them.
+// In these tests a fake cloud answers as the references of Compute Engine's machineTypes and of the Cloud Billing
+// Catalog show.
 #include "coordinator/fleet/providers/gcp/gcp_prices.h"
 
 #include <gmock/gmock.h>
@@ -181,7 +182,7 @@ TEST_F(GcpPricesTest, ErrorsHaveTheirMeaning) {
   EXPECT_THAT(std::string(Refused().message()), HasSubstr("correct the pool's instance_type and zone"));
   cloud_.Spoil(403, error(403, "rateLimitExceeded", "Rate Limit Exceeded"));
   EXPECT_EQ(RetryAfter(Refused()), 0);
-  // The errors from here on come from the price list.
+  // `listed` returns the error of a price where Compute Engine answers, but the request for the price list fails.
   const auto listed = [this](int status, const std::string& body, const httplib::Headers& headers = {}) {
     cloud_.Spoil([this](const auto& request, auto& response) { Handle(request, response); });
     cloud_.Spoil(status, body, headers);

@@ -15,14 +15,15 @@ using nlohmann::json;
 
 constexpr double kGbInGib = 1.073741824;
 
-// A Line says what a line of the price list is about.
+// A Line says which part of a machine has its price in a line of Google's price list.
 struct Line {
   std::string name;
   GcpMeasure measure;
   bool spot = false;
 };
 
-// Only whole descriptions match, so "N2 Custom Instance Core" or "... attached to DWS Defined Duration VMs" do not.
+// Returns what an entry of the price list prices, or nothing where it is no part of a known machine. Only whole
+// descriptions match, so "N2 Custom Instance Core" or "... attached to DWS Defined Duration VMs" do not.
 std::optional<Line> LineOf(const json& sku) {
   const std::string description = common::StringOr(sku, "description");
   const size_t end = description.find(" running in ");
@@ -39,8 +40,8 @@ std::optional<Line> LineOf(const json& sku) {
   return Line{found->first, found->second, spot};
 }
 
-// Returns the amount of a document such as {"currencyCode": "USD", "units": "1", "nanos": 760300000}. Members that are
-// zero may be missing.
+// Returns the amount of money in a document such as {"currencyCode": "USD", "units": "1", "nanos": 760300000}. Members
+// that are zero may be missing.
 std::optional<double> Money(const json& money, const std::string& currency) {
   const json& units = Member(money, "units");
   const json& nanos = Member(money, "nanos");
@@ -55,7 +56,8 @@ std::optional<double> Money(const json& money, const std::string& currency) {
   return CheckedPrice(static_cast<double>(whole) + static_cast<double>(billionths) * 1e-9);
 }
 
-// Returns the newest price of the SKU, which is the last one. A price that depends on how much is used does not count.
+// Returns the newest price of an entry of the price list, which is the last one that it has. A price that depends on
+// how much is used does not count.
 GcpRate RateOf(const json& sku, GcpMeasure measure, const std::string& currency) {
   const GcpRate none{.wrong = absl::StrCat("has not one price of an hour in ", currency)};
   const json& history = Member(sku, "pricingInfo");
@@ -82,7 +84,7 @@ void Note(const GcpRate& rate, GcpRate& known) {
   }
 }
 
-// Returns the one price that the part has under all its names.
+// Returns the price of a part of a machine, which must be the same under all names of the part.
 absl::StatusOr<double> PriceOfPart(const GcpMachine& machine, const std::string& region, bool spot, const GcpPart& part,
                                    const GcpRates& rates) {
   GcpRate found;

@@ -14,23 +14,23 @@
 
 namespace rekindle::fleet {
 
-// A GcpRate is what an hour of a part costs, which is a core, a GiB or a GPU.
+// A GcpRate is what an hour of a core, of a GiB of memory or of a GPU costs.
 struct GcpRate {
   double price = 0;
   // `wrong` says why the rate is not used. It is empty where the rate is good.
   std::string wrong;
 };
-// The key is the region, whether it is spot, and the name as in GcpPart.
+// The key of a rate is the region, whether the price is that of spot capacity, and the name as in GcpPart.
 using GcpRates = std::map<std::tuple<std::string, bool, std::string>, GcpRate>;
 
-// Adds the rates of GcpPartNames in `regions` from a page of the Cloud Billing Catalog. It skips commitments,
-// reservations, sole tenancy and custom machines. INTERNAL says that the document is no such page.
+// Adds to `rates` what a page of the Cloud Billing Catalog says of the parts in GcpPartNames, for the given regions. It
+// skips commitments, reservations, sole tenancy and custom machines. INTERNAL says that the document is no such page.
 absl::Status TakeGcpSkus(const nlohmann::json& page, const std::string& currency, const std::set<std::string>& regions,
                          GcpRates& rates);
 
-// Returns the price of a machine's hour. It is the sum of its parts, each of which must have exactly one price.
-// NOT_FOUND names a part without a price, and FAILED_PRECONDITION says what is not known of a part. Both contain the
-// fix.
+// Returns what a machine costs in an hour. The price is the sum over its parts, each of which must have exactly one
+// price. NOT_FOUND names a part without a price, and FAILED_PRECONDITION says what is not known of a part. Both contain
+// the fix.
 absl::StatusOr<double> GcpPrice(const GcpMachine& machine, const std::string& region, bool spot, const GcpRates& rates);
 
 }  // namespace rekindle::fleet

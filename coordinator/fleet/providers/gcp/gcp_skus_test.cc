@@ -1,4 +1,4 @@
-// These tests use lines of Google's price list as it shows them, and the machines that they make up.
+// These tests compute the prices of machines from lines of Google's price list, in the form in which Google shows them.
 #include "coordinator/fleet/providers/gcp/gcp_skus.h"
 
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-// Returns the lines of one region, with all kinds of lines that could lead to a wrong price.
+// Returns the price list of one region, with all kinds of lines that could lead to a wrong price.
 std::vector<json> Skus() {
   const json commitment = {{"category", {{"usageType", "Commit1Yr"}}}};
   return {Sku("N1 Predefined Instance Core running in Americas", 0.031611,
@@ -88,7 +88,8 @@ absl::StatusOr<double> Price(const json& machine, bool spot, const std::vector<j
   return parsed.ok() ? GcpPrice(*parsed, "us-east1", spot, rates) : parsed.status();
 }
 
-// Returns the lines together with `sku`. Where `instead` is true, `sku` replaces the line with the same description.
+// Returns the price list of Skus() together with the line `sku`. Where `instead` is true, `sku` replaces the line with
+// the same description.
 std::vector<json> With(const json& sku, bool instead = false) {
   std::vector<json> skus;
   for (const json& each : Skus()) {
@@ -161,7 +162,7 @@ TEST(GcpSkus, SeveralPricesAreNone) {
   EXPECT_TRUE(absl::IsFailedPrecondition(several.status()));
   EXPECT_THAT(Why(several),
               HasSubstr("on-demand N2 Instance Core of n2-standard-8 in us-east1 has several prices: set"));
-  // Other machines are not affected, and the same price twice counts as one.
+  // Two on-demand prices of a part do not affect the spot price, and a price that is listed twice counts as one.
   EXPECT_TRUE(Price(machine, true, With(Sku("N2 Instance Core running in Virginia", 0.0317))).ok());
   EXPECT_TRUE(Price(machine, false, With(Sku("N2 Instance Core running in Virginia", 0.031612))).ok());
   const std::vector<json> both = {Sku("Compute optimized Core running in Americas", 0.03),
@@ -203,7 +204,7 @@ TEST(GcpSkus, WhatIsNoPriceIsNotBelieved) {
     const auto price = Price(machine, false, With(sku, true));
     EXPECT_TRUE(absl::IsFailedPrecondition(price.status())) << where << " " << value << price.status();
     EXPECT_THAT(Why(price), HasSubstr("has not one price of an hour in USD")) << where;
-    // A wrong line also spoils a good one beside it.
+    // A line with a wrong price also spoils a good line of the same part.
     EXPECT_FALSE(Price(machine, false, With(sku)).ok()) << where;
   }
   json tiers = good;

@@ -1,4 +1,5 @@
-// These tests use Compute Engine's instanceGroupManagers as its reference shows them, and both kinds of token.
+// In these tests a fake cloud answers as the reference of Compute Engine's instanceGroupManagers shows. They also fetch
+// tokens both of a service account's file and of the machine's own account.
 #include "coordinator/fleet/providers/gcp/gcp.h"
 
 #include <openssl/evp.h>

@@ -25,10 +25,10 @@ struct ServiceAccount {
   // `token_uri` is an https URL.
   std::string token_uri;
 };
-// UNAUTHENTICATED says what is missing, without the key.
+// Parses the file of a service account. UNAUTHENTICATED says what is missing, without the key.
 absl::StatusOr<ServiceAccount> ParseServiceAccount(const std::string& text);
 
-// Returns a signed claim (RFC 7523, RS256) that the token service exchanges for a token. `now` is in Unix seconds.
+// Returns a signed claim (RFC 7523, RS256) that Google's token service exchanges for a token. `now` is in Unix seconds.
 absl::StatusOr<std::string> SignedClaim(const ServiceAccount& account, const std::string& scope, double now);
 
 }  // namespace rekindle::fleet

@@ -17,7 +17,7 @@ bool Fit(const std::string& token) {
          std::all_of(token.begin(), token.end(), [](unsigned char c) { return c > ' ' && c <= '~'; });
 }
 
-// Returns a text such as "GET /apis/apps/v1/...", without the query.
+// Returns what errors call a request, such as "GET /apis/apps/v1/...", without the query.
 std::string What(const std::string& method, const std::string& path) {
   return absl::StrCat(method, " ", path.substr(0, path.find('?')));
 }
@@ -44,7 +44,7 @@ absl::StatusOr<common::HttpAnswer> BearerApi::Send(const common::HttpRequest& re
     if (now >= token_.expires - kRefreshSeconds) {
       absl::StatusOr<Token> token = fetch_(now);
       if (token.ok() && !Fit(token->value)) token = absl::UnauthenticatedError("the token is not one printable word");
-      // A token that is still good is used while nobody answers.
+      // A token that is still good is used while the token service does not give a new one.
       if (!token.ok() && now >= token_.expires) return token.status();
       if (token.ok()) token_ = *std::move(token);
     }

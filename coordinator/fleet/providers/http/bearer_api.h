@@ -1,4 +1,4 @@
-// This file calls HTTP APIs of JSON that want a bearer token, which are those of Google, Azure and Kubernetes.
+// This file calls HTTP APIs that speak JSON and want a bearer token: those of Google, Azure and Kubernetes.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_HTTP_BEARER_API_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_HTTP_BEARER_API_H_
 
@@ -18,11 +18,12 @@ struct Token {
   // `expires` is in Unix seconds. 0 means that the token is fetched anew for each request.
   double expires = 0;
 };
-// A FetchToken gets `now` in Unix seconds. Its errors hold nothing of what was read.
+// A FetchToken fetches a bearer token. `now` is in Unix seconds. The errors hold nothing of what was read, because it
+// may be a secret.
 using FetchToken = std::function<absl::StatusOr<Token>(double now)>;
 
-// Returns the token that token services answer as {"access_token": ..., "expires_in": 3599}. The seconds may be a
-// number or text.
+// Returns the token in the answer of a token service, which is {"access_token": ..., "expires_in": 3599}. The seconds
+// may be a number or text.
 absl::StatusOr<Token> ParseToken(const std::string& what, const absl::StatusOr<common::HttpAnswer>& answer, double now);
 
 // A BearerApi is thread-compatible.
@@ -31,8 +32,8 @@ class BearerApi {
   // Where `fetch` is null, no token is sent.
   BearerApi(std::unique_ptr<common::Http> http, FetchToken fetch) : http_(std::move(http)), fetch_(std::move(fetch)) {}
 
-  // Returns the document that `method` on `path` answers. `body` is JSON, or null. A token that is refused is fetched
-  // once more.
+  // Sends a request and returns the JSON document of its answer. `body` is JSON, or null. Where the API refuses the
+  // token, Call fetches a new one and sends the request once more.
   absl::StatusOr<nlohmann::json> Call(const std::string& method, const std::string& path,
                                       const nlohmann::json& body = nullptr,
                                       const std::string& content_type = "application/json");

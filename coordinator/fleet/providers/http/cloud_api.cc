@@ -18,9 +18,9 @@ namespace {
 
 constexpr size_t kLongestMessage = 300;
 
-// Finds the message in the forms that the services use. Azure sends {"error": {"code": "...", "message": "..."}}.
-// Google adds {"errors": [{"reason": "..."}]} to that. Token services send {"error_description": "..."}, and Kubernetes
-// sends {"message": "..."}.
+// Finds the error message in the body of an answer, in the forms that the services use. Azure sends {"error": {"code":
+// "...", "message": "..."}}. Google adds {"errors": [{"reason": "..."}]} to that. Token services send
+// {"error_description": "..."}, and Kubernetes sends {"message": "..."}.
 std::string MessageIn(const std::string& body) {
   const auto document = common::ParseDocument(body);
   if (!document.ok() || !document->is_object()) return "";

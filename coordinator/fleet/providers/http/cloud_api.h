@@ -13,31 +13,33 @@
 
 namespace rekindle::fleet {
 
-// A request may take this many seconds.
+// A request to a cloud's API may take `kApiSeconds` seconds.
 inline constexpr double kApiSeconds = 10;
 inline constexpr size_t kMaxAnswer = 16 << 20;  // Bytes.
-// A listing may have this many pages.
+// A listing may have `kMaxPages` pages.
 inline constexpr int kMaxPages = 200;
 inline constexpr common::JsonLimits kApiJson{.depth = 32, .values = 2'000'000};
 
-// Variables returns a variable of the environment, or an empty text where it is not set. Tests use their own.
+// Variables returns a variable of the environment by its name, or an empty text where it is not set. Tests pass
+// variables of their own.
 using Variables = std::function<std::string(const std::string&)>;
 Variables ProcessVariables();
 
-// Returns the status of an answer that is no success, with `message` made printable and short. 401 becomes
-// UNAUTHENTICATED, 403 PERMISSION_DENIED, 404 NOT_FOUND and 409 ABORTED. 429 is throttled. 5xx becomes UNAVAILABLE, or
-// throttled where it has Retry-After. Everything else becomes INVALID_ARGUMENT.
+// Returns the error for an HTTP answer that is no success, with `message` made printable and short. 401 becomes
+// UNAUTHENTICATED, 403 PERMISSION_DENIED, 404 NOT_FOUND and 409 ABORTED. 429 becomes Throttled (provider.h). 5xx
+// becomes UNAVAILABLE, or Throttled where the answer has Retry-After. Everything else becomes INVALID_ARGUMENT.
 absl::Status ErrorOf(const std::string& what, const common::HttpAnswer& answer, const std::string& message);
 
-// Returns Retry-After in seconds, or 0 where there is none. A date counts from `now` (Unix seconds).
+// Returns the header Retry-After of an answer in seconds, or 0 where there is none. A date in the header counts from
+// `now` (Unix seconds).
 double RetryAfterOf(const common::HttpAnswer& answer, double now);
 
-// Returns the document of a 2xx answer. Other answers become ErrorOf with the message that Google, Azure and Kubernetes
-// put into their JSON.
+// Returns the JSON document of a 2xx answer. Any other answer becomes the error of ErrorOf, with the message that
+// Google, Azure and Kubernetes put into their JSON.
 absl::StatusOr<nlohmann::json> JsonAnswer(const std::string& what, const absl::StatusOr<common::HttpAnswer>& answer);
 
-// Returns RESOURCE_EXHAUSTED with the same message where an error holds one of the words by which a provider reports a
-// shortage.
+// Turns an error whose message holds one of `words` into RESOURCE_EXHAUSTED with the same message. By such words a
+// provider reports a shortage.
 absl::Status RefineShortage(const absl::Status& status, const std::vector<std::string>& words);
 
 // Returns a member of `object`, or null where it is missing.
@@ -48,11 +50,11 @@ double UnixTime(const std::string& text);
 
 // Returns the last part of a path or URL.
 std::string LastPart(const std::string& path);
-// Returns the text as a part of a query or form. All characters except letters, digits and -_.~ become %XX.
+// Escapes a text for a query or a form. All characters except letters, digits and -_.~ become %XX.
 std::string Escaped(const std::string& text);
 
-// Checks whether a call that began at `begun` (common::SteadySeconds) still has time. Returns DEADLINE_EXCEEDED where
-// its `seconds` are over.
+// Checks whether a call that began at `begun` (common::SteadySeconds) and may take `seconds` still has time. Returns
+// DEADLINE_EXCEEDED where it has none.
 absl::Status CheckTime(double begun, double seconds);
 
 }  // namespace rekindle::fleet

@@ -18,7 +18,7 @@ constexpr size_t kMaxConfig = 1 << 20;
 constexpr size_t kMaxToken = 16 << 10;
 constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// Returns a FetchToken that reads the file anew for each request, because the cluster rotates the token.
+// Returns a FetchToken that reads the token's file anew for each request, because the cluster rotates the token.
 FetchToken FromFile(const std::string& path) {
   return [path](double) -> absl::StatusOr<Token> {
     const auto text = common::ReadFile(*common::PosixFileSystem(), path, kMaxToken);
@@ -31,7 +31,7 @@ std::string TextOf(const YAML::Node& node, const char* key) {
   return node.IsMap() && node[key] && node[key].IsScalar() ? node[key].as<std::string>() : "";
 }
 
-// Returns `content` of the entry with the name `name` in a list such as "clusters".
+// Finds the entry with the name `name` in a list of a kubeconfig, such as "clusters", and returns its member `content`.
 YAML::Node Entry(const YAML::Node& root, const char* list, const std::string& name, const char* content) {
   if (!root.IsMap() || !root[list] || !root[list].IsSequence()) return YAML::Node();
   for (const YAML::Node& each : root[list]) {
@@ -42,8 +42,9 @@ YAML::Node Entry(const YAML::Node& root, const char* list, const std::string& na
 
 absl::Status Wrong(const std::string& why) { return absl::InvalidArgumentError(absl::StrCat("kubeconfig: ", why)); }
 
-// Returns the path in the field `key`, or the path of a file in memory with what the field `key`-data holds in base64.
-// Returns an empty text where neither is there.
+// Returns the path that the field `key` of a kubeconfig states. Where there is a field `key`-data, which holds a file's
+// content in base64, that content is written to a file in memory, and the path of this file is returned. Returns an
+// empty text where neither field is there.
 absl::StatusOr<std::string> PathOf(const YAML::Node& node, const std::string& key, const std::string& folder,
                                    KubernetesAccess* access) {
   const std::string data = TextOf(node, (key + "-data").c_str());

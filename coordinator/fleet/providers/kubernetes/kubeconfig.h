@@ -16,25 +16,26 @@ namespace rekindle::fleet {
 struct KubernetesAccess {
   // `endpoint` is a URL such as "https://10.96.0.1:443".
   std::string endpoint;
-  // `name_space` is used where nothing else is stated.
+  // `name_space` is used for pools that do not state a namespace.
   std::string name_space;
-  // `ca_file` is empty where the authorities that the system trusts are used.
+  // An empty `ca_file` means that the certificate authorities that the system trusts are used.
   std::string ca_file;
-  // `cert_file` and `key_file` are our own certificate and key.
+  // `cert_file` and `key_file` are the coordinator's certificate and key for the API server.
   std::string cert_file;
   std::string key_file;
-  // `token` is null where none is needed.
+  // `token` is null where the API server needs none.
   FetchToken token;
-  // `held` keeps alive the content that came as data and not as files. The paths above lead to it.
+  // `held` keeps files in memory alive. They have the certificates and keys that the kubeconfig contains, and the paths
+  // in this struct lead to them.
   std::vector<std::shared_ptr<common::UniqueFd>> held;
 };
 
-// Returns the access of the pod that this process runs in. FAILED_PRECONDITION says that it does not run in a pod.
-// `root` is put before paths, for tests.
+// Returns how a process in a pod reaches the API server of its cluster. FAILED_PRECONDITION says that this process does
+// not run in a pod. `root` is put before paths, for tests.
 absl::StatusOr<KubernetesAccess> InCluster(const Variables& variables, const std::string& root = "");
 
-// Returns the access of a kubeconfig's current context. Relative paths in it start from `folder`. INVALID_ARGUMENT says
-// what is missing, or that a credential plugin would be needed, which is not run.
+// Returns how the API server is reached in the current context of a kubeconfig. Relative paths in it start from
+// `folder`. INVALID_ARGUMENT says what is missing, or that a credential plugin would be needed, which is not run.
 absl::StatusOr<KubernetesAccess> ParseKubeconfig(const std::string& text, const std::string& folder);
 absl::StatusOr<KubernetesAccess> ReadKubeconfig(const std::string& path);
 

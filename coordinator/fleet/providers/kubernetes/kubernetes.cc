@@ -22,7 +22,7 @@ int NumberOr(const json& value, int otherwise) {
   return number >= 0 && number <= kMaxMachines ? static_cast<int>(number) : otherwise;
 }
 
-// Returns 3 for "worker-3", and -1 for a name without an ordinal.
+// Returns the ordinal in the name of a pod: 3 for "worker-3", and -1 for a name without an ordinal.
 int OrdinalOf(const std::string& pod) {
   int ordinal = -1;
   return absl::SimpleAtoi(pod.substr(pod.rfind('-') + 1), &ordinal) ? ordinal : -1;
@@ -30,7 +30,7 @@ int OrdinalOf(const std::string& pod) {
 
 struct Set {
   int replicas = 0;
-  // `first` is the ordinal of the first pod.
+  // `first` is the ordinal of the StatefulSet's first pod.
   int first = 0;
   std::string selector;
 };
@@ -62,7 +62,7 @@ MachineState StateOf(const json& pod) {
   return phase == "Running" ? MachineState::kRunning : MachineState::kEnding;
 }
 
-// Returns why a pod has no machine.
+// Returns why a pod is not scheduled on a machine yet, or an empty text.
 std::string WaitingFor(const json& pod) {
   for (const json& condition : Member(Member(pod, "status"), "conditions")) {
     if (common::StringOr(condition, "type") != "PodScheduled" || common::StringOr(condition, "status") != "False") {
@@ -109,8 +109,9 @@ class KubernetesProvider final : public Provider {
     return absl::InternalError(absl::StrCat("pods on more than ", kMaxPages, " pages"));
   }
 
-  // A pod is listed until the kubelet has ended its containers, or until its machine was taken out of the cluster.
-  // Whoever removes a pod by force states that it does not run any more.
+  // Returns all of `nodes`, which are not listed any more, because a pod is listed until the kubelet has ended its
+  // containers, or until its machine was taken out of the cluster. Whoever removes a pod by force states that it does
+  // not run any more.
   absl::StatusOr<std::vector<std::string>> Ended(const std::string&, const std::vector<std::string>& nodes,
                                                  double) override {
     return nodes;

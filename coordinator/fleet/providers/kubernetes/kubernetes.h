@@ -1,9 +1,9 @@
 // This file gets machines from Kubernetes. Each pool is one StatefulSet, scaled through the API server. A node has the
 // name of the machine that its pod is on.
 //
-// It needs get on statefulsets, patch on statefulsets/scale and list on pods of the namespace. A StatefulSet ends its
-// last ordinals first. Nodes to be released go where they are among those. Otherwise other nodes go, and the log says
-// so.
+// The adapter needs get on statefulsets, patch on statefulsets/scale and list on pods of the namespace. A StatefulSet
+// ends its pods with the highest ordinals first. So the nodes that an order releases end only if their pods have the
+// highest ordinals. Otherwise other nodes end, and the log says so.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_KUBERNETES_KUBERNETES_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_KUBERNETES_KUBERNETES_H_
 
@@ -19,12 +19,12 @@
 namespace rekindle::fleet {
 
 struct KubernetesSet {
-  // `name_space` is empty where that of the cluster's access is used.
+  // An empty `name_space` means the one in KubernetesAccess.
   std::string name_space;
   std::string name;
 };
 
-// `sets` maps the pools to their StatefulSets.
+// Returns a provider of a cluster's machines. `sets` maps the names of pools to their StatefulSets.
 absl::StatusOr<std::unique_ptr<Provider>> NewKubernetesProvider(KubernetesAccess access,
                                                                 std::map<std::string, KubernetesSet> sets);
 

@@ -1,4 +1,4 @@
-// This file describes pools whose machines are had from Kubernetes.
+// This file describes pools that get their machines from Kubernetes.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_KUBERNETES_KUBERNETES_KIND_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_KUBERNETES_KUBERNETES_KIND_H_
 

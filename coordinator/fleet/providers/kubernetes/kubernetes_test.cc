@@ -1,4 +1,4 @@
-// These tests check the documents of the API server, and both ways to reach it.
+// These tests check how the documents of the API server are read, and both ways to reach it.
 #include "coordinator/fleet/providers/kubernetes/kubernetes.h"
 
 #include <cstdlib>

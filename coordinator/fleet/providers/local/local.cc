@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kLongestWait = 60;
 constexpr double kLongestNotice = 86400;
-// The notice file has at most this many bytes.
+// The file by which a local machine gets a preemption notice has at most `kMaxNotice` bytes.
 constexpr size_t kMaxNotice = 256;
 constexpr size_t kMaxEndpoint = 256;
 
@@ -113,7 +113,8 @@ void LocalProvider::Save(Pool& pool) const {
                {{"pool", pool.options.pool}, {"error", std::string(written.message())}});
 }
 
-// Takes over the machines that an earlier coordinator started. A notice that it gave remains in force.
+// Takes over the machines that an earlier coordinator started. A preemption notice that such a machine has remains in
+// force.
 void LocalProvider::Adopt(Pool& pool) {
   const auto names = common::PosixFileSystem()->List(options_.folder + "/nodes");
   for (const std::string& name : names.value_or(std::vector<std::string>())) {
@@ -138,7 +139,7 @@ void LocalProvider::Adopt(Pool& pool) {
   }
   std::sort(pool.market.machines.begin(), pool.market.machines.end(),
             [](const LocalMachine& a, const LocalMachine& b) { return a.number < b.number; });
-  // All machines stay until an order says otherwise.
+  // All machines that were taken over stay until an order says otherwise.
   pool.market.desired = pool.market.Staying();
 }
 
@@ -187,7 +188,7 @@ void LocalProvider::Act(Pool& pool, const std::vector<LocalAction>& actions, dou
   }
 }
 
-// Does everything that is due, and returns when to come back.
+// Does everything that is due in all pools, and returns when Turn has to be called again.
 double LocalProvider::Turn(double now) {
   double next = now + kLongestWait;
   for (auto& [name, pool] : pools_) {
@@ -204,7 +205,7 @@ double LocalProvider::Turn(double now) {
     if (by_trace) next = std::min(next, now + pool.options.trace.UntilChange(elapsed));
     const int number = pool.market.next_number;
     const std::vector<LocalAction> actions = Advance(pool.market, now);
-    // The state must be saved before a machine of that name exists.
+    // The number of a new machine must be saved before the machine exists, because its name must never be used again.
     if (pool.market.next_number != number) Save(pool);
     Act(pool, actions, now);
     next = std::min(next, NextWake(pool.market));

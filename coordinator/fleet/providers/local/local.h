@@ -1,6 +1,6 @@
 // This file provides machines that are folders and processes on this computer, with a spot market of their own. They
-// are the embedded default, and tests and replays run on them. Like real machines they outlive the coordinator, and the
-// next coordinator finds them.
+// are the default where no cloud is used, and tests and replays run on them. Like real machines they outlive the
+// coordinator, and the next coordinator finds them.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_LOCAL_LOCAL_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_LOCAL_LOCAL_H_
 
@@ -23,21 +23,21 @@ namespace rekindle::fleet {
 struct LocalPoolOptions {
   std::string pool;
   double boot_seconds = 0;
-  // `nodes` is how many machines the market lets run until SetMarket changes that.
+  // `nodes` is how many machines the spot market lets run until SetMarket changes that.
   int nodes = 0;
   double notice_seconds = 0;
-  // A trace that has steps counts instead of `nodes`.
+  // Where `trace` has steps, it counts instead of `nodes`.
   MarketTrace trace;
 };
 
 struct LocalOptions {
-  // `folder` is the coordinator's own. The provider owns nodes/, logs/ and pools/ below it.
+  // `folder` is the coordinator's data folder. The provider owns nodes/, logs/ and pools/ in it.
   std::string folder;
   // `endpoint_file` holds the host:port of the coordinator.
   std::string endpoint_file;
   // `memory` is the number of bytes for the trainers of one machine.
   double memory = 0;
-  // `programs` is the folder of the programs. An empty one means that they are beside this program.
+  // `programs` is the folder of Rekindle's programs. An empty one means the folder of the running program.
   std::string programs;
   std::vector<LocalPoolOptions> pools;
 };
@@ -45,24 +45,25 @@ struct LocalOptions {
 // A LocalProvider fulfils the contract of Provider, and is thread-safe.
 class LocalProvider final : public Provider {
  public:
-  // Finds the machines that run, and watches them from now on. INVALID_ARGUMENT says that nodes of two pools would have
-  // the same name.
+  // Finds the local machines that already run, and watches them from now on. INVALID_ARGUMENT says that nodes of two
+  // pools would have the same name.
   static absl::StatusOr<std::unique_ptr<LocalProvider>> Open(const LocalOptions& options);
-  // The machines stay.
+  // The machines outlive the provider.
   ~LocalProvider() override;
 
-  // Returns RESOURCE_EXHAUSTED where the market lets fewer machines run. It starts those that the market allows now,
-  // and the others when the market allows them.
+  // Starts the machines that the spot market allows now, and the others when the market allows them. Returns
+  // RESOURCE_EXHAUSTED where the market lets fewer machines run than `nodes`.
   absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
                           double seconds) override;
   absl::StatusOr<Listing> List(const std::string& pool, double seconds) override;
-  // A machine that is not listed was killed, and its name is never used again.
+  // Returns all of `nodes`, which are not listed any more: such a local machine was killed, and its name is never used
+  // again.
   absl::StatusOr<std::vector<std::string>> Ended(const std::string&, const std::vector<std::string>& nodes,
                                                  double) override {
     return nodes;
   }
-  // Lets the market have `nodes` machines from now on, whatever the fleet file says. NOT_FOUND says that there is no
-  // such pool, and INVALID_ARGUMENT that a number is out of range.
+  // Lets the pool's spot market have `nodes` machines from now on, whatever the fleet file says. NOT_FOUND says that
+  // there is no such pool, and INVALID_ARGUMENT that a number is out of range.
   absl::Status SetMarket(const std::string& pool, int nodes, std::optional<double> notice_seconds);
   // Asks all machines to stop, kills what is left after `seconds`, and starts no more machines.
   void EndAll(double seconds);
@@ -72,7 +73,7 @@ class LocalProvider final : public Provider {
     LocalPoolOptions options;
     LocalMarket market;
     LocalState state;
-    // `machines` holds the running machines by node.
+    // `machines` holds the running machines by the names of their nodes.
     std::map<std::string, MachineProcesses> machines;
   };
 

@@ -46,7 +46,7 @@ absl::Status Resolve(const std::string& pool_path, Pool& pool) {
   return absl::OkStatus();
 }
 
-// All local machines are those of one coordinator.
+// All pools of local machines have one account, because a coordinator has one LocalProvider.
 std::string Account(const Pool&) { return ""; }
 
 absl::Status WrongTrace(const Pool& pool, const std::string& why) {
@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<int>> ReadTrace(const Pool& pool, const ProviderOptio
   if (!text.ok()) return WrongTrace(pool, std::string(text.status().message()));
   const auto trace = ParseTrace(*text, market.trace(), {.step_seconds = market.step_seconds()});
   if (!trace.ok()) return WrongTrace(pool, std::string(trace.status().message()));
-  // A trace without columns for zones is named after its file.
+  // ParseTrace names the series of a trace file without columns for zones after the file.
   const std::string stem = std::filesystem::path(market.trace()).stem().string();
   for (const ZoneTrace& zone : trace->zones) {
     if ((zone.zone == pool.zone() || zone.zone == stem) && !zone.nodes.empty()) return zone.nodes;

@@ -22,7 +22,8 @@ absl::StatusOr<MachineProcesses> MachineProcesses::Start(const LocalNode& wanted
   LocalNode node = wanted;
   if (absl::Status status = MakeFolder(node.folder); !status.ok()) return status;
   if (!MakeFolder(node.shared_memory).ok()) {
-    // Somebody else may have made a folder of that name there. Nobody can guess the new name.
+    // The folder for shared memory cannot be made where another user has one of the same name. So the machine gets a
+    // folder with a random name, which nobody can guess.
     absl::StrAppend(&node.shared_memory, "-", absl::BytesToHexString(common::RandomBytes(kRandomBytes)));
     if (absl::Status status = MakeFolder(node.shared_memory); !status.ok()) return status;
   }
@@ -80,7 +81,7 @@ double MachineProcesses::Tend(double now) {
 
 std::optional<double> MachineProcesses::Ended(double now) const {
   if (!worker_.Exited()) return std::nullopt;
-  // A worker that was found is not our child, so this has no effect on it.
+  // A worker that an earlier coordinator started is not a child of this process, so Reap has no effect on it.
   (void)worker_.Reap();
   return started_ ? now - *started_ : kForever;
 }

@@ -17,26 +17,26 @@
 
 namespace rekindle::fleet {
 
-// MachineProcesses is thread-compatible. `now` is in common::SteadySeconds. Destroying it leaves the processes as they
+// MachineProcesses is thread-compatible. `now` is in common::SteadySeconds. The destructor leaves the processes as they
 // are.
 class MachineProcesses {
  public:
   // Starts the processes of a new machine and makes its folders. The names of its log files begin with `log`.
   static absl::StatusOr<MachineProcesses> Start(const LocalNode& node, const std::string& log, double now);
-  // Finds the processes of a machine that an earlier process has started. Returns NOT_FOUND where no worker runs.
+  // Finds the processes of a machine that an earlier coordinator has started. Returns NOT_FOUND where no worker runs.
   static absl::StatusOr<MachineProcesses> Find(const LocalNode& node, const std::string& log);
 
   // Sends SIGTERM to the worker, as a machine's shutdown does.
   void Stop() const { (void)worker_.Signal(SIGTERM); }
-  // Kills both processes by their handles, because a process that has just been started cannot be found by its
-  // arguments yet. The caller must call KillNode for the rest.
+  // Kills the worker and the checkpoint service by their handles, because a process that has just been started cannot
+  // be found by its arguments yet. The caller must call KillNode for the machine's other processes.
   void Kill();
-  // Restarts the checkpoint service where it has died. Returns when to look again.
+  // Restarts the checkpoint service where it has died. Returns the time at which Tend has to be called again.
   double Tend(double now);
-  // Returns the seconds for which the worker ran, once it has ended. The result is infinite for a worker that was
+  // Returns the seconds for which the worker ran, once it has ended. The result is infinite for a worker that Find has
   // found.
   std::optional<double> Ended(double now) const;
-  // Adds the file descriptors of the processes. One of them becomes readable when there is something to do.
+  // Adds the file descriptors of the machine's processes. One of them becomes readable when a process has ended.
   void Watch(std::vector<pollfd>* fds) const;
 
  private:

@@ -8,7 +8,8 @@
 namespace rekindle::fleet {
 namespace {
 
-// The seconds are those that the shutdown of a cloud machine may take.
+// A machine that has to stop is killed after `kStopSeconds` seconds, the time that the shutdown of a cloud machine may
+// take.
 constexpr double kStopSeconds = 30;
 constexpr double kQuickEnd = 5;
 constexpr double kLongestPause = 60;
@@ -19,8 +20,8 @@ void Remove(LocalMarket& market, const std::string& node) {
   std::erase_if(market.machines, [&](const LocalMachine& m) { return m.node == node; });
 }
 
-// Returns the machine that goes next. It is the newest that stays, but the machines of `first` go before all others.
-// REQUIRES: at least one machine stays.
+// Returns the machine to end next. It is the newest one that is not about to end already, but the machines of `first`
+// end before all others. REQUIRES: there is a machine that is not about to end.
 LocalMachine& Leaver(LocalMarket& market, const std::vector<std::string>& first) {
   LocalMachine* leaver = nullptr;
   bool named = false;

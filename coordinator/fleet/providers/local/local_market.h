@@ -1,4 +1,5 @@
-// This file is a spot market without the machines. It decides which nodes start, get a notice, and end. It is pure.
+// This file simulates a spot market, without the machines. It decides which nodes start, get a preemption notice, and
+// end. It is pure.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_LOCAL_LOCAL_MARKET_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_LOCAL_LOCAL_MARKET_H_
 
@@ -9,19 +10,19 @@
 
 namespace rekindle::fleet {
 
-// A MarketTrace says how many machines a market lets run, with one value for each step. The last value stays.
+// A MarketTrace says how many machines a market lets run, with one value for each step. The last value holds for ever.
 struct MarketTrace {
   std::vector<int> nodes;
   double step_seconds = 60;
 
-  // Returns the value after `elapsed` seconds. REQUIRES: the trace has a step.
+  // Returns how many machines run `elapsed` seconds after the beginning of the trace. REQUIRES: the trace has a step.
   int At(double elapsed) const;
-  // Returns the seconds until the value changes, or infinity where it does not change any more.
+  // Returns the seconds until the number of machines changes, or infinity where it does not change any more.
   double UntilChange(double elapsed) const;
 };
 
 struct LocalMachine {
-  // `number` grows, so the newest machine has the highest.
+  // `number` is higher for newer machines.
   int number = 0;
   std::string node;
   // `starts_at` is the time when the machine has booted.
@@ -43,11 +44,11 @@ struct LocalMarket {
   double boot_seconds = 0;
   int desired = 0;
   int next_number = 1;
-  // `machines` has the oldest machine in front.
+  // `machines` is sorted by age, the oldest machine first.
   std::vector<LocalMachine> machines;
   // `quick_ends` counts machines in a row whose worker ended as soon as it had started.
   int quick_ends = 0;
-  // After quick ends, no machine is started before this time.
+  // After quick ends of workers, no machine is started before the time `not_before`.
   double not_before = 0;
 
   // Returns the number of machines that are not about to end.
@@ -71,17 +72,17 @@ struct LocalAction {
   bool operator==(const LocalAction&) const = default;
 };
 
-// Makes `nodes` the desired number of machines. Where fewer are wanted, those of `release` go first, and then the
-// newest. They are stopped, and killed half a minute later.
+// Makes `nodes` the desired number of machines. Where Staying() is more than that, machines of `release` end first, and
+// then the newest. Each of them is stopped, and killed half a minute later.
 std::vector<LocalAction> SetDesired(LocalMarket& market, int nodes, const std::vector<std::string>& release,
                                     double now);
-// Returns what is due at `now`. The newest machines beyond what is allowed get a notice, or are killed at once where
-// the market gives no notice. Machines whose time is over are killed. New machines come for those that are missing, as
-// far as the market allows.
+// Returns what has to be done at `now`. The newest machines beyond the number that the market allows get a preemption
+// notice, or are killed at once where the market gives no notice. Machines whose time is over are killed. Machines that
+// are missing are started, as far as the market allows.
 std::vector<LocalAction> Advance(LocalMarket& market, double now);
-// Removes a machine whose worker has ended, `lived` seconds after its start.
+// Removes a machine from the market because its worker has ended, `lived` seconds after its start.
 std::vector<LocalAction> Ended(LocalMarket& market, const std::string& node, double lived, double now);
-// Returns when Advance has something to do next. It is infinity where that depends on something else.
+// Returns the time at which Advance has something to do next, or infinity where that depends on other calls.
 double NextWake(const LocalMarket& market);
 
 }  // namespace rekindle::fleet

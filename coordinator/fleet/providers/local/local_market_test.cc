@@ -58,7 +58,7 @@ TEST(LocalMarket, TheNewestAreNoticedAndKilledAtTheirTime) {
   EXPECT_EQ(NextWake(market), 40);
   EXPECT_THAT(Advance(market, 39), IsEmpty());
   EXPECT_THAT(Advance(market, 40), ElementsAre(Kill("p-2"), Kill("p-3")));
-  // The new machine has a new name, because a machine never comes back.
+  // A new machine has a new name, because a machine that was killed never comes back.
   market.allowed = 2;
   EXPECT_THAT(Advance(market, 41), ElementsAre(Start("p-4")));
 }
@@ -76,7 +76,7 @@ TEST(LocalMarket, NamedNodesGoFirstAndThenTheNewest) {
   SetDesired(market, 4, {}, 0);
   Advance(market, 0);
   EXPECT_THAT(SetDesired(market, 2, {"p-2", "who"}, 5), ElementsAre(Stop("p-2"), Stop("p-4")));
-  // The same number again ends no machine.
+  // A second SetDesired with the same number ends no machine.
   EXPECT_THAT(SetDesired(market, 2, {"p-1"}, 6), IsEmpty());
   EXPECT_THAT(Advance(market, 36), ElementsAre(Kill("p-2"), Kill("p-4")));
 }

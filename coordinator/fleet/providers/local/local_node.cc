@@ -11,13 +11,13 @@
 namespace rekindle::fleet {
 namespace {
 
-// The kernel has this long to end a process that was killed.
+// The kernel has `kKillMilliseconds` milliseconds to end a process that was killed.
 constexpr int kKillMilliseconds = 2000;
 constexpr char kSharedMemory[] = "/dev/shm/rekindle-";
-// This is how often to look for processes that were started meanwhile.
+// KillNode looks up to `kMostRounds` times for processes of the node that were started meanwhile.
 constexpr int kMostRounds = 10;
 
-// Returns the arguments of a process, each followed by a zero. The result is empty when the process is gone or a
+// Returns the arguments of a process, each followed by a zero byte. The result is empty when the process is gone or a
 // zombie.
 std::string ArgumentsOf(pid_t pid) {
   const common::UniqueFd fd(open(("/proc/" + std::to_string(pid) + "/cmdline").c_str(), O_RDONLY | O_CLOEXEC));
@@ -123,7 +123,7 @@ void KillNode(const std::string& folder) {
     for (const common::Process& process : killed) {
       pollfd wait = {.fd = process.fd(), .events = POLLIN, .revents = 0};
       poll(&wait, 1, kKillMilliseconds);
-      // This has no effect on processes that are not our children.
+      // Reap has no effect on processes that are not children of this process.
       (void)process.Reap();
     }
   }

@@ -1,5 +1,5 @@
-// This file runs a node on this computer: a folder, and the programs that a machine of its own would run. `rekindle up`
-// and the local provider start and end nodes in the same way.
+// This file runs a node on this computer: a folder, and the programs that run on a real machine. `rekindle up` and the
+// local provider start and end nodes in the same way.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_LOCAL_LOCAL_NODE_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_LOCAL_LOCAL_NODE_H_
 
@@ -14,11 +14,11 @@
 namespace rekindle::fleet {
 
 struct LocalNode {
-  // `folder` is an absolute path.
+  // `folder` is the absolute path of the node's folder.
   std::string folder;
   // `name` is the name under which the node registers.
   std::string name;
-  // `coordinator` has the form host:port.
+  // `coordinator` is the coordinator's address, in the form host:port.
   std::string coordinator;
   // `pool` is empty where the node is in no pool.
   std::string pool;
@@ -27,38 +27,41 @@ struct LocalNode {
   // `shared_memory` is the node's own folder for shared memory. An empty one means the default of the checkpoint
   // service.
   std::string shared_memory;
-  // Where `notice_file` is empty, the node learns only of the real machine's notices.
+  // `notice_file` is the file by which the node gets preemption notices. Where it is empty, the node learns only of the
+  // notices of the machine that it runs on.
   std::string notice_file;
-  // `programs` is the folder of the programs. An empty one means that they are beside this program.
+  // `programs` is the folder of Rekindle's programs. An empty one means the folder of the running program.
   std::string programs;
 };
 
-// Both functions return command lines, of the node's `rekindle-checkpoint` and of its `rekindle-worker init`.
+// CheckpointCommand and WorkerCommand return command lines: that of the node's `rekindle-checkpoint`, and that of its
+// `rekindle-worker init`.
 std::vector<std::string> CheckpointCommand(const LocalNode& node);
 std::vector<std::string> WorkerCommand(const LocalNode& node);
 
-// Returns the folder of this program and of the programs that belong to it.
+// Returns the folder of the running program. Rekindle's other programs are in the same folder.
 std::filesystem::path Beside();
 
 // Makes a folder that only this user can access. Returns FAILED_PRECONDITION where that is impossible.
 absl::Status MakeFolder(const std::filesystem::path& path);
 
-// Starts a program in its own session, with our environment. Its output is appended to `log`. It gets the signal
-// `parent_death_signal` when this thread ends. Where that is 0, it outlives us.
+// Starts a program in its own session, with the environment of this process. Its output is appended to `log`. The
+// program gets the signal `parent_death_signal` when the calling thread ends. With 0 instead of a signal, the program
+// outlives this process.
 absl::StatusOr<common::Process> StartProgram(const std::vector<std::string>& argv, const std::string& log,
                                              int parent_death_signal);
 
-// Returns the processes that have `folder` among their arguments, which are what is left of a node.
+// Returns the processes of a node, which are those that have `folder` among their arguments.
 std::vector<pid_t> ProcessesOf(const std::string& folder);
-// Returns the process of the node whose first argument is `argument`. That is "init" for the worker and "--dir" for the
-// checkpoint service. Returns NOT_FOUND where none runs.
+// Returns the process whose first argument is `argument`, among those of the node in `folder`. The argument is "init"
+// for the worker and "--dir" for the checkpoint service. Returns NOT_FOUND where no such process runs.
 absl::StatusOr<common::Process> FindProgram(const std::string& folder, const std::string& argument);
 
-// This link in a node's folder leads to its shared memory, where that is a folder of its own.
+// A node that has its own folder for shared memory has a link to it, `kSharedMemoryLink`, in the node's folder.
 inline constexpr char kSharedMemoryLink[] = "shm";
 
-// Lets the node vanish as a machine does. It kills all its processes, and removes its folder and the folder that the
-// link leads to.
+// Lets a node vanish as a machine does. KillNode kills all its processes, and removes its folder and its folder for
+// shared memory.
 void KillNode(const std::string& folder);
 
 }  // namespace rekindle::fleet

@@ -1,4 +1,4 @@
-// These tests run real processes: two pools on this machine, and a coordinator that is not there.
+// These tests run real processes: the nodes of two pools on this machine, without a coordinator.
 #include "coordinator/fleet/providers/local/local.h"
 
 #include <unistd.h>
@@ -36,8 +36,8 @@ class LocalTest : public testing::Test {
  protected:
   void SetUp() override {
     std::ofstream(dir_ + "/endpoint") << "127.0.0.1:1\n";
-    // The folder of programs has a stand-in for the trainer, which no job starts, because the real one may not have
-    // been built.
+    // The folder of programs has a stand-in for the trainer, because the real one may not have been built. No job
+    // starts it.
     std::filesystem::create_directory(dir_ + "/bin");
     for (const char* program : {"rekindle-worker", "rekindle-checkpoint"}) {
       std::filesystem::copy_file(Beside() / program, dir_ + "/bin/" + program);
@@ -125,7 +125,7 @@ TEST_F(LocalTest, MachinesOutliveTheCoordinatorAndNamesAreNeverUsedAgain) {
   ASSERT_TRUE(provider_->SetMarket("cheap", 3, std::nullopt).ok());
   provider_.reset();
   EXPECT_TRUE(Runs("cheap-1"));
-  // The node is killed while no provider runs.
+  // One of the nodes is killed while no provider runs.
   KillNode(dir_ + "/nodes/cheap-2");
   Open();
   EXPECT_THAT(Nodes("cheap"), ElementsAre("cheap-1"));

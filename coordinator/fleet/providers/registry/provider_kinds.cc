@@ -18,7 +18,7 @@ namespace {
 
 constexpr const ProviderKind* kKinds[] = {&kLocalKind, &kKubernetesKind, &kAwsKind, &kGcpKind, &kAzureKind, &kExecKind};
 
-// Returns a text such as "aws, azure and gcp".
+// Returns the names of the providers that can be asked for prices, in a text such as "aws, azure and gcp".
 std::string NamesOfPriced() {
   std::vector<std::string> names;
   for (const ProviderKind* kind : kKinds) {

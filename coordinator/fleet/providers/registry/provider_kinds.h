@@ -1,4 +1,4 @@
-// This file lists the providers of machines. A new one is one line of the table in provider_kinds.cc.
+// This file lists the providers of machines. To add a provider, add a line to the table in provider_kinds.cc.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_REGISTRY_PROVIDER_KINDS_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_REGISTRY_PROVIDER_KINDS_H_
 
@@ -10,13 +10,14 @@
 
 namespace rekindle::fleet {
 
-// Returns all providers, in the order in which messages list them.
+// Returns all providers, in the order in which error messages list them.
 std::span<const ProviderKind* const> ProviderKinds();
 
-// Returns the provider of that name. INVALID_ARGUMENT begins with `field`, and names the nearest provider and all.
+// Returns the provider with the given name. INVALID_ARGUMENT begins with `field`, and names the provider with the most
+// similar name and all providers.
 absl::StatusOr<const ProviderKind*> FindProviderKind(const std::string& field, const std::string& name);
 
-// Returns how the provider is asked for prices. INVALID_ARGUMENT begins with `field`, and says which providers are
+// Returns how the provider is asked for prices. INVALID_ARGUMENT begins with `field`, and says which providers can be
 // asked.
 absl::StatusOr<const PriceKind*> FindPriceKind(const std::string& field, const ProviderKind& kind);
 

@@ -56,7 +56,7 @@ TEST_F(RegistryTest, PoolsOfOneAccountShareAProvider) {
       EXPECT_EQ(first.start_seconds, 60);
     }
     if (first.pool == "l1") {
-      // The boot counts in addition to the start.
+      // The `start_seconds` of a local pool contain the `boot_seconds` from the fleet file.
       EXPECT_EQ(account.pools[1].start_seconds, 15);
     }
   }

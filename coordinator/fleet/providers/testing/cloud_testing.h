@@ -1,4 +1,4 @@
-// This file has a cloud on loopback for tests, which answers as a test wants.
+// This file has a fake cloud on loopback, which answers as a test wants.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_TESTING_CLOUD_TESTING_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_TESTING_CLOUD_TESTING_H_
 
@@ -17,7 +17,7 @@
 
 namespace rekindle::fleet {
 
-// A FakeCloud passes every request to `answer`, one at a time.
+// A FakeCloud passes every request to the function `answer`, one at a time.
 class FakeCloud {
  public:
   using Answer = std::function<void(const httplib::Request&, httplib::Response&)>;
@@ -58,7 +58,7 @@ class FakeCloud {
       response.set_content(body, "text/plain");
     });
   }
-  // Returns "METHOD target body" of each request so far, and forgets them.
+  // Returns "METHOD target body" of each request that the fake cloud has got so far, and forgets these requests.
   std::vector<std::string> TakeSeen() {
     const common::MutexLock lock(mutex_);
     return std::exchange(seen_, {});

@@ -9,7 +9,7 @@
 
 namespace rekindle::fleet {
 
-// Returns such a line. `price` is in USD an hour, and `more` is merged into the line.
+// Returns a line of the price list. `price` is in USD an hour, and `more` is merged into the line.
 inline nlohmann::json Sku(const std::string& description, double price,
                           const nlohmann::json& more = nlohmann::json::object()) {
   const bool ram = description.find(" Ram ") != std::string::npos;

@@ -2,8 +2,8 @@
 //   fleet_provider_probe FLEET.yaml desired POOL N [NODE...]
 //   fleet_provider_probe FLEET.yaml list POOL
 //   fleet_provider_probe FLEET.yaml price POOL
-// It prints {"code": "OK", "message": "", "retry_after": null}. `list` adds "machines", "desired", "shortage" and
-// "waiting", and `price` adds "price".
+// The program prints {"code": "OK", "message": "", "retry_after": null}. `list` adds "machines", "desired", "shortage"
+// and "waiting", and `price` adds "price".
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
-// This file has a fixture for tests: the reconciler of one pool, and a clock that moves to what is due.
+// This file has a fixture for tests: the reconciler of one pool, and a clock that is moved to the time of the
+// reconciler's next call.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_TESTING_RECONCILE_TESTING_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_TESTING_RECONCILE_TESTING_H_
 
@@ -40,7 +41,8 @@ class ReconcileTest : public testing::Test {
   std::optional<core::PoolReported> Set(const absl::Status& status) {
     return pool_.Set(pool_.next(), status, now_, 0.5);
   }
-  // Returns what is asked next, and moves the clock to the time when it is due.
+  // Returns the next call that the reconciler wants to make to the provider, and moves the clock to the time of that
+  // call.
   PoolReconciler::Next Due() {
     const PoolReconciler::Next next = pool_.next();
     now_ = std::max(now_, next.at);
