@@ -7,12 +7,14 @@
 #include "bench/gpu/gpu_device.h"
 #include "bench/gpu/gpu_parts.h"
 #include "common/time/clock.h"
+#include "worker/comm/connect/host_options.h"
+#include "worker/comm/connect/listener.h"
 #include "worker/comm/nccl/nccl_communicator.h"
 
 namespace rekindle::gpu {
 namespace {
 
-// This is 256 MiB, which makes four pieces.
+// `kFloats` floats are 256 MiB, which the all-reduce cuts into four pieces.
 constexpr std::size_t kFloats = 64 << 20;
 constexpr int kRounds = 10;
 
@@ -22,14 +24,14 @@ struct Result {
   double seconds = 0;
 };
 
-// Times the all-reduce, for which rank r holds r + 1 everywhere. Then it sends its rank around on the host.
+// Times the all-reduce of arrays in which rank r holds r + 1 everywhere, and checks the sums on the host.
 Result RunRank(comm::Communicator& comm) {
   Must(cudaSetDevice(comm.rank()), "device");
   cudaStream_t stream;
   Must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   const std::vector<float> mine(kFloats, static_cast<float>(comm.rank() + 1));
   const Array<float> in(mine), out(kFloats);
-  // The copies ran on the default stream.
+  // The copies to the device ran on the default stream, so the host waits for them before it uses another stream.
   Must(cudaDeviceSynchronize(), "device");
   Result result;
   const double start = common::SteadySeconds();

@@ -22,6 +22,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/time/clock.h"
 #include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/host_options.h"
+#include "worker/comm/connect/listener.h"
 #include "worker/comm/links/socket.h"
 
 namespace rekindle {
@@ -37,7 +39,7 @@ struct Plan {
   int world = 2;
   std::string transport = "shm";
   std::vector<int> mib = {1, 16, 64, 256};
-  // 0 chooses a number of repeats that is smaller for larger buffers.
+  // If `repeats` is 0, the number of repeats depends on the buffer and is smaller for larger ones.
   int repeats = 0;
 };
 
@@ -52,7 +54,7 @@ void Check(const absl::Status& status) {
   if (!status.ok()) Die(status.ToString());
 }
 
-// Returns the seconds of each repetition. There is a barrier before each.
+// Returns the seconds of each repetition of the all-reduce. There is a barrier before each of them.
 std::vector<double> Measure(comm::Communicator& comm, int mib, int repeats) {
   std::vector<float> buffer(static_cast<size_t>(mib) << 18);
   std::vector<double> seconds;

@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "checkpoint/client/client_core.h"
 #include "checkpoint/client/kept_mappings.h"
+#include "checkpoint/client/staged_shards.h"
+#include "checkpoint/format/planes.h"
 #include "checkpoint/wire/convert.h"
 #include "common/memory/shared_memory.h"
 #include "common/sync/mutex.h"
@@ -20,7 +22,7 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// The client polls every `kPollSeconds` while shards of other ranks are on their way.
+// The client polls the service every `kPollSeconds` while shards of other ranks are on their way to the store.
 constexpr double kPollSeconds = 0.05;
 constexpr size_t kRestoreThreads = 4;
 
@@ -29,12 +31,12 @@ struct RestoredShard {
   std::map<std::string, int64_t> bytes_from;
 };
 
-// Gathers what the threads of a restore have placed. It is thread-safe.
+// Gathers the shards that the threads of a restore have read. It is thread-safe.
 class RestoredShards {
  public:
   explicit RestoredShards(size_t count) : ranges_(count) {}
 
-  // Returns false if a shard has failed, so that no more shards are needed.
+  // Adds a shard that was restored. Returns false if a shard has failed, so that no more shards are needed.
   bool Add(size_t index, const absl::StatusOr<RestoredShard>& shard) {
     const common::MutexLock lock(mutex_);
     if (error_.ok()) error_ = shard.status();
@@ -43,7 +45,7 @@ class RestoredShards {
     for (const auto& [tier, bytes] : shard->bytes_from) bytes_from_[tier] += bytes;
     return true;
   }
-  // Moves out what was gathered. Returns the first error.
+  // Moves the gathered shards out. Returns the first error.
   absl::Status Take(std::vector<ShardRange>* ranges, std::map<std::string, int64_t>* bytes_from) {
     const common::MutexLock lock(mutex_);
     *ranges = std::move(ranges_);
@@ -79,7 +81,7 @@ class Client : public CheckpointClient {
 
  private:
   absl::StatusOr<SearchResult> Find(const std::string& name, bool verify);
-  // Asks for the shard `index`, or, if there is no index, for the manifest alone.
+  // Asks the service for the shard `index`, or, if there is no index, for the manifest alone.
   absl::StatusOr<v1::RestoreReply> AskFor(int generation, const std::string& name, std::optional<int> index);
   absl::StatusOr<RestoredShard> RestoreShard(int generation, const std::string& name, const Manifest& manifest,
                                              int index, const MutableState& state, KeptMappings& mappings);
@@ -101,7 +103,8 @@ absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const JobFi
   const double until = common::SteadySeconds() + wait_seconds;
   while (true) {
     v1::WriteManifestReply reply;
-    // A store that is tried again may take longer than an ordinary call.
+    // WriteManifest has the deadline of a commit, because a store that is tried again may take longer than an ordinary
+    // call.
     const absl::Status status =
         core_.Call(&CheckpointsStub::WriteManifest, request, &reply, core_.options().commit_seconds);
     if (status.ok()) return reply.name();
@@ -169,7 +172,8 @@ absl::StatusOr<v1::RestoreReply> Client::AskFor(int generation, const std::strin
   return reply;
 }
 
-// Maps the planes of a shard in shared memory. NOT_FOUND says that the service was restarted after its answer.
+// Maps the planes of a shard that the service has placed in shared memory. NOT_FOUND says that the service was
+// restarted after it had placed them.
 absl::StatusOr<std::vector<common::SharedMemory>> MapPlanes(const v1::RestoreReply& reply,
                                                             std::span<const ShardRef> refs, KeptMappings& mappings) {
   const auto planes = static_cast<int>(refs.size());
@@ -203,7 +207,8 @@ absl::StatusOr<RestoredShard> Client::RestoreShard(int generation, const std::st
             ? mapped.status()
             : ReadPlanes(mapped->front().span(), planes > 1 ? mapped->back().span() : std::span<uint8_t>(), state);
     for (int plane = 0; mapped.ok() && plane < reply->paths_size(); ++plane) {
-      // The segment stays in the memory tier, so no other shard will be placed in it.
+      // The service places no other shard in a segment of its memory tier, so the mapping of such a segment is not
+      // kept.
       if (reply->tiers(plane) == "memory") continue;
       mappings.Keep(reply->paths(plane), std::move((*mapped)[static_cast<size_t>(plane)]));
     }
@@ -217,7 +222,7 @@ absl::StatusOr<RestoredShard> Client::RestoreShard(int generation, const std::st
   }
 }
 
-// Returns DATA_LOSS unless the ranges cover the whole state and each element once.
+// Returns DATA_LOSS unless the shards' ranges cover the whole state and each element once.
 absl::Status CheckCoverage(const std::string& name, std::vector<ShardRange> ranges, int64_t total) {
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   int64_t at = 0;
@@ -237,7 +242,7 @@ absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name
   const auto count = static_cast<size_t>(manifest->shards[0].count);
   Restored restored{.manifest = *std::move(manifest)};
   restored.exact = PlanesOf(restored.manifest) == kMaxPlanes;
-  // The mappings are kept because the service places the next shard where the last one was.
+  // The mappings of segments are kept because the service places the next shard where the last one was.
   KeptMappings mappings(common::SharedMemory::Access::kRead);
   RestoredShards shards(count);
   std::atomic<size_t> next{0};

@@ -1,4 +1,5 @@
-// Holds what the parts of the client share: who calls, which service, and how long to wait. It is thread-safe.
+// Holds what the parts of the checkpoint client share: who calls, which service, and how long to wait. It is
+// thread-safe.
 #ifndef REKINDLE_CHECKPOINT_CLIENT_CLIENT_CORE_H_
 #define REKINDLE_CHECKPOINT_CLIENT_CLIENT_CORE_H_
 
@@ -8,17 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/client/client.h"
+#include "absl/status/status.h"
 #include "checkpoint/client/client_channel.h"
+#include "checkpoint/client/client_options.h"
 #include "checkpoint/client/kept_mappings.h"
 #include "common/memory/shared_memory.h"
 #include "common/process/process.h"
+#include "rekindle/v1/checkpoint.grpc.pb.h"
 
 namespace rekindle::checkpoint {
 
 using CheckpointsStub = v1::Checkpoints::Stub;
 
-// `kCallSeconds` is the deadline of calls that move no data.
+// `kCallSeconds` is the deadline of calls to the checkpoint service that move no data.
 inline constexpr double kCallSeconds = 30;
 
 class ClientCore {
@@ -26,8 +29,8 @@ class ClientCore {
   ClientCore(ClientOptions options, common::ProcessIdentity self, std::shared_ptr<grpc::Channel> channel)
       : options_(std::move(options)), self_(self), channel_(std::move(channel), options_.socket) {}
 
-  // Makes a call in which one attempt takes at most `seconds`. If the service is away, it waits as long as the options
-  // say.
+  // Makes a call to the checkpoint service in which one attempt takes at most `seconds`. If the service is away, the
+  // call waits as long as the options say.
   template <typename Request, typename Reply>
   absl::Status Call(ClientChannel::Method<Request, Reply> method, const Request& request, Reply* reply,
                     double seconds = kCallSeconds) {
@@ -42,8 +45,8 @@ class ClientCore {
     owner->set_generation(generation);
   }
 
-  // Tries to release the segments without waiting. It is enough to try, because the service takes everything back when
-  // this process ends.
+  // Tries to give the segments back without waiting. It is enough to try, because the service takes all segments back
+  // when this process ends.
   void Release(int generation, const std::vector<std::string>& segments) {
     if (segments.empty()) return;
     v1::ReleaseRequest request;
@@ -56,10 +59,11 @@ class ClientCore {
   const ClientOptions& options() const { return options_; }
   ClientChannel& channel() { return channel_; }
 
-  // Returns the mappings of the segments to which snapshots are copied.
+  // Returns the mappings of the shared memory segments to which snapshots are copied.
   KeptMappings& mappings() { return mappings_; }
 
-  // Returns whether a state had more exceptions than the usual room holds. From then on there is room for all.
+  // Returns whether a state had more exceptions (planes.h) than fit the memory that is usually reserved for them. From
+  // then on, memory for the highest possible number of exceptions is reserved.
   bool full_room() const { return full_room_; }
   void SetFullRoom() { full_room_ = true; }
 
@@ -70,10 +74,6 @@ class ClientCore {
   std::atomic<bool> full_room_{false};
   KeptMappings mappings_{common::SharedMemory::Access::kReadWrite};
 };
-
-// Reserves segments for `ranges`. `core` must outlive the result.
-absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, const SnapshotKey& snapshot,
-                                                          const std::vector<ShardRange>& ranges);
 
 }  // namespace rekindle::checkpoint
 

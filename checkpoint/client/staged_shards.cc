@@ -1,3 +1,5 @@
+#include "checkpoint/client/staged_shards.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -18,12 +20,13 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// The usual room holds one exception among `kElementsPerException` elements. Trained weights rarely have any.
+// The memory that is usually reserved for exceptions (planes.h) holds one exception for every `kElementsPerException`
+// elements. Trained weights rarely have any.
 constexpr int64_t kElementsPerException = 1024;
 constexpr double kRetrySeconds = 0.05;
-// Each thread sends one shard at a time to the store. A bucket answers late, so it gets more threads. For a folder,
-// more threads would only take processors from training (scripts/bench checkpoint: training keeps 0.96 of its speed
-// beside three, 0.90 beside six).
+// Each commit thread sends one shard at a time to the store. A bucket answers late, so it gets more threads. For a
+// folder, more threads would only take processors from training (scripts/bench checkpoint: training keeps 0.96 of its
+// speed beside three threads, 0.90 beside six).
 constexpr size_t kBucketThreads = 6, kFolderThreads = 3;
 
 size_t CommitThreads(const std::string& store) {
@@ -42,7 +45,7 @@ class Staged : public StagedShards {
   double held_up_seconds() const override;
 
  private:
-  // `Lent` is a plane of a shard in shared memory.
+  // `Lent` is a plane of a shard in shared memory that the service has lent.
   struct Lent {
     // `segment` is empty once the plane is committed.
     std::string segment;
@@ -67,23 +70,23 @@ class Staged : public StagedShards {
   ClientCore& core_;
   const SnapshotKey snapshot_;
   std::vector<Part> parts_;
-  // `refs_` has all of plane 0, then all of plane 1.
+  // `refs_` has the refs of all shards, first those of plane 0, then those of plane 1.
   std::vector<ShardRef> refs_;
   mutable common::Mutex mutex_;
   common::CondVar changed_;
-  // `next_` is the index of the next part to copy.
+  // `next_` is the index of the next part of the state to copy.
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  // `copying_` is the number of threads that copy, each of them one part.
+  // `copying_` is the number of threads that copy, each of which copies one part.
   int copying_ ABSL_GUARDED_BY(mutex_) = 0;
-  // `nonfinite_` counts the values that are not finite in what is copied.
+  // `nonfinite_` counts the values in the copied parts that are NaN or infinite.
   int64_t nonfinite_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status copy_error_ ABSL_GUARDED_BY(mutex_);
-  // `waiting_` has the indices of the refs that are copied but not yet on their way.
+  // `waiting_` has the indices of the refs whose planes are copied but not yet on their way to the store.
   std::set<size_t> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t committed_ ABSL_GUARDED_BY(mutex_) = 0;
-  // `held_up_` is the sum over all commits, in seconds.
+  // `held_up_` is the time that all commits together waited for a processor, in seconds.
   double held_up_ ABSL_GUARDED_BY(mutex_) = 0;
-  // `error_` is the first error of a commit. After it nothing more is sent.
+  // `error_` is the first error of a commit. After it no more planes are sent.
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::jthread> threads_;
 };
@@ -115,7 +118,7 @@ absl::Status Staged::Open(int64_t bytes, Lent* lent) {
     lent->segment = reply.segment();
     lent->path = reply.path();
     auto memory = core_.mappings().Take(lent->path, static_cast<size_t>(bytes));
-    // The segment is not there if the service was restarted after its answer.
+    // A segment that the service has just opened is missing if the service was restarted after its answer.
     if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
     if (!memory.ok()) return memory.status();
     lent->memory = *std::move(memory);
@@ -136,7 +139,8 @@ absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
     if (!status.ok()) return status;
   }
   refs_.resize(parts_.size() * planes());
-  // The threads start here and not in Copy, because a thread inherits the priority of the thread that creates it.
+  // The commit threads start in `Reserve` and not in `Copy`, because a thread inherits the priority of the thread that
+  // creates it.
   for (size_t i = 0; i < std::min(CommitThreads(core_.options().store), refs_.size()); ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { CommitLoop(stop); });
   }
@@ -158,7 +162,7 @@ absl::StatusOr<WrittenPlanes> Staged::WritePart(const StateView& state, Part* pa
   return write();
 }
 
-// Copies one part and returns the number of values that are not finite.
+// Copies one part of the state and returns the number of its values that are not finite.
 absl::StatusOr<int64_t> Staged::CopyPart(const StateView& state, size_t i) {
   Part& part = parts_[i];
   const auto written = WritePart(state, &part);
@@ -205,7 +209,7 @@ absl::Status Staged::Copy(const StateView& state) {
                    "newest (checkpoint.allow_nonfinite saves it nevertheless)"));
 }
 
-// Commits one plane. Returns for how many seconds the service had no processor for it.
+// Commits one plane of a shard. Returns for how many seconds the service had no processor for it.
 absl::StatusOr<double> Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
   double held_up = 0;
   const double until = common::SteadySeconds() + core_.options().commit_seconds;
@@ -225,7 +229,8 @@ absl::StatusOr<double> Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
     if (status.ok()) break;
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     if (!core_.channel().Sleep(kRetrySeconds)) return absl::CancelledError("cancelled");
-    // The service was restarted and has dropped the segment. Its memory is still mapped here.
+    // The service was restarted and has dropped the plane's segment. The segment's memory is still mapped here, so its
+    // content is copied to a new segment.
     common::SharedMemory kept = std::move(lent->memory);
     if (absl::Status opened = Open(ref.bytes, lent); !opened.ok()) {
       lent->memory = std::move(kept);
@@ -238,7 +243,7 @@ absl::StatusOr<double> Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
   return held_up;
 }
 
-// Queues the planes of a copied part for the store.
+// Queues the planes of a copied part of the state for the write to the store.
 void Staged::Send(size_t part) {
   for (size_t plane = 0; plane < planes(); ++plane) waiting_.insert(plane * parts_.size() + part);
 }
@@ -270,7 +275,7 @@ absl::Status Staged::Commit() {
 
 double Staged::held_up_seconds() const {
   const common::MutexLock lock(mutex_);
-  // The sum of the delays is divided by the number of threads, because the threads ran at the same time.
+  // The sum of the commits' delays is divided by the number of threads, because the threads ran at the same time.
   return threads_.empty() ? 0 : held_up_ / static_cast<double>(threads_.size());
 }
 

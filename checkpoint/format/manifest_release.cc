@@ -4,13 +4,13 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "checkpoint/format/manifest.h"
 #include "common/text/printable.h"
 
 namespace rekindle::checkpoint {
 namespace {
 
-// `kMark` is a payload that marks a status as one about a newer release, because a store may return the same code.
+// `kMark` is the payload of a status that says that a newer release made a document. The code is not enough, because a
+// store may return the same code.
 constexpr char kMark[] = "rekindle/newer-release";
 constexpr char kManifest[] = "manifest";
 constexpr size_t kMaxRelease = 32;

@@ -7,6 +7,7 @@
 #include "checkpoint/store/store_opener.h"
 #include "checkpoint/testing/testing.h"
 #include "common/objects/object_plugin.h"
+#include "common/testing/fake_clock.h"
 #include "common/testing/fault_file.h"
 #include "common/testing/object_testing.h"
 
@@ -20,21 +21,12 @@ using ::testing::IsEmpty;
 constexpr int64_t kTotal = 10;
 constexpr double kGrace = 100;
 
-class FakeClock : public common::Clock {
- public:
-  double Now() override { return now_; }
-  void Sleep(double seconds) override { now_ += seconds; }
-
- private:
-  double now_ = 0;
-};
-
 class StoreObjectsTest : public ::testing::Test {
  protected:
-  // Opens the store again, as another process would.
+  // Opens the store of the bucket again, as another process would.
   Store Reopen() {
-    return Store(std::make_shared<ObjectBackend>(
-                     std::make_shared<common::ObjectStore>(bucket_, "root", common::ObjectStoreOptions{}, clock_)),
+    return Store(std::make_shared<ObjectBackend>(std::make_shared<common::ObjectStore>(
+                     bucket_, "root", common::ObjectStoreOptions{}, clock_.clock())),
                  kGrace);
   }
   static TestState State(int step) { return TestState::Random(kTotal, static_cast<uint64_t>(step)); }
@@ -57,7 +49,7 @@ class StoreObjectsTest : public ::testing::Test {
     return bucket_->calls - before;
   }
 
-  FakeClock clock_;
+  common::FakeClock clock_;
   std::shared_ptr<common::MemoryObjects> bucket_ = std::make_shared<common::MemoryObjects>();
   Store store_ = Reopen();
 };
@@ -85,9 +77,9 @@ TEST_F(StoreObjectsTest, ShardsThatAreThereAreNotSentAgain) {
   const size_t before = sent();
   ASSERT_TRUE(Save(store_, "job", 2, 10, State(10)).ok());
   EXPECT_EQ(Count(".safetensors"), 4);
-  // The save sends a manifest and four marks of use.
+  // The repeated save sends only a manifest and the markers of four shards that were there.
   EXPECT_EQ(sent(), before + 5);
-  // Another process reads the shards once before it trusts them, and not again after that.
+  // Another process reads the shards in full once before it trusts them, and not again after that.
   Store other = Reopen();
   const int first = CallsOf([&] { ASSERT_TRUE(Save(other, "job", 3, 10, State(10)).ok()); });
   const int second = CallsOf([&] { ASSERT_TRUE(Save(other, "job", 4, 10, State(10)).ok()); });
@@ -121,8 +113,8 @@ TEST_F(StoreObjectsTest, CollectsWithItsMarks) {
   ASSERT_TRUE(Save(store_, "job", 3, 20, State(20)).ok());
   const auto collected = store_.Collect("job", {.keep_last = 1}, bucket_->now);
   ASSERT_TRUE(collected.ok()) << collected.status();
-  // The shards were marked in the second in which the last dropped manifest was written, so they are kept until the
-  // grace is over.
+  // The shards were marked in the second in which the last removed manifest was written, so they are kept until the
+  // grace period is over.
   EXPECT_EQ(collected->manifests.size(), 2u);
   EXPECT_EQ(collected->shards, 0);
   bucket_->now += kGrace + 10;
@@ -160,7 +152,7 @@ TEST_F(StoreObjectsTest, AStoreThatCannotBeReadIsAnErrorNotEmpty) {
   EXPECT_TRUE(store_.FindNewest("job")->found);
 }
 
-// Every call of a save and a collection fails once with a permanent error. Checkpoints that were durable before can
+// Every request of a save and a collection fails once with a permanent error. Checkpoints that were durable before can
 // still be restored.
 TEST_F(StoreObjectsTest, AnyCallMayFail) {
   SaveSteps({10});

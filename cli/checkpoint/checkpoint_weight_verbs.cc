@@ -1,4 +1,4 @@
-// Implements checkpoint export and import.
+// Implements the verbs checkpoint export and import.
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "checkpoint/weights/export.h"
 #include "cli/checkpoint/checkpoint_verbs.h"
-#include "cli/job_file/job_documents.h"
+#include "cli/job_file/one_job.h"
 #include "cli/job_file/weights.h"
 #include "cli/store/checkpoint_place.h"
 #include "cli/submit/submit.h"

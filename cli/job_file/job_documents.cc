@@ -7,7 +7,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/job_file/job_source.h"
-#include "cli/job_file/problems.h"
 #include "common/text/utf8.h"
 #include "worker/data/declared/data_kind.h"
 
@@ -31,12 +30,13 @@ void ResolvePaths(const std::filesystem::path& folder, JobDocument* document) {
                                            ", whose name is not UTF-8: rename it, or give absolute paths")});
 }
 
-// Returns whether `path` is that field or an item of that list.
+// Returns whether `path` is the field `field`, or an item of it if that is a list.
 bool IsOf(const std::string& path, const std::string& field) {
   return path == field || absl::StartsWith(path, field + "[");
 }
 
-// Applies an override. What the file says of the field does not matter any more, whether right or wrong.
+// Applies an override from the command line. What the file says of the field does not matter any more, whether right or
+// wrong.
 void Give(const Override& override, JobDocument* document) {
   if (const absl::Status set = Apply(override, &document->job); !set.ok()) {
     document->unread.push_back({0, override.field, absl::StrCat(override.flag, ": ", set.message())});
@@ -70,20 +70,6 @@ absl::StatusOr<JobDocuments> ReadJobDocuments(const std::string& path, const std
     file.documents.push_back(std::move(document));
   }
   return file;
-}
-
-absl::StatusOr<v1::Job> ReadOneJob(const std::string& path) {
-  absl::StatusOr<JobDocuments> file = ReadJobDocuments(path);
-  if (!file.ok()) return file.status();
-  if (file->documents.size() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat(file->source, ":", file->documents[1].line,
-                                                   ": a second job begins; ",
-                                                   "one is wanted here: give it a file of its own"));
-  }
-  Problems problems(file->source);
-  problems.AddUnread(file->documents.front());
-  if (!problems.empty()) return problems.ToStatus();
-  return std::move(file->documents.front().job);
 }
 
 }  // namespace rekindle::cli

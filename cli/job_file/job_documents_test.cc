@@ -99,13 +99,5 @@ TEST_F(JobDocumentsTest, FilesThatCannotBeReadSaySo) {
   EXPECT_EQ(ReadJobDocuments(Write("a: [")).status().message().find(folder_ + "/job.yaml:1: not valid YAML"), 0u);
 }
 
-TEST_F(JobDocumentsTest, WhoTakesOneJobSaysWhereTheSecondBegins) {
-  EXPECT_EQ(ReadOneJob(Write(Good("a")))->name(), "a");
-  EXPECT_EQ(std::string(ReadOneJob(Write(Good("a") + "---\n" + Good("b"))).status().message()),
-            folder_ + "/job.yaml:5: a second job begins; one is wanted here: give it a file of its own");
-  EXPECT_EQ(std::string(ReadOneJob(Write("name: a\nspce: 5\n")).status().message()),
-            folder_ + "/job.yaml:2: `spce` is not a field; did you mean `spec`?");
-}
-
 }  // namespace
 }  // namespace rekindle::cli

@@ -1,11 +1,11 @@
-// Implements simulate, which computes what a job would cost on a fleet and when it would be done, before it is
+// Implements the verb simulate, which computes what a job would cost on a fleet and when it would be done, before it is
 // submitted. It needs no coordinator.
 #include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/job_file/job_documents.h"
+#include "cli/job_file/one_job.h"
 #include "cli/shared/context.h"
 #include "cli/simulation/simulation.h"
 #include "cli/text/number_text.h"

@@ -22,7 +22,7 @@ absl::StatusOr<Nothing> FromStatus(const absl::Status& status) {
   return status;
 }
 
-// Runs one call of the library for at most `seconds`.
+// Runs one call of a cloud's library for at most `seconds`.
 template <typename T>
 absl::StatusOr<T> Within(double seconds, const std::string& what, std::function<absl::StatusOr<T>()> call) {
   if (AbandonedCalls() >= kMaxAbandoned) {
@@ -38,11 +38,11 @@ absl::StatusOr<T> Within(double seconds, const std::string& what, std::function<
 }  // namespace
 
 ObjectStore::ObjectStore(std::shared_ptr<ObjectClient> client, std::string prefix, ObjectStoreOptions options,
-                         Clock& clock)
+                         Clock clock)
     : client_(std::move(client)),
       prefix_(std::move(prefix)),
       options_(std::move(options)),
-      clock_(clock),
+      clock_(std::move(clock)),
       uploads_(std::clamp(options_.uploads, 1, kMaxUploads)) {}
 
 double ObjectStore::Within(double seconds, int64_t bytes) const {
@@ -51,8 +51,8 @@ double ObjectStore::Within(double seconds, int64_t bytes) const {
 
 double ObjectStore::Pace(int64_t bytes) {
   if (options_.bandwidth == nullptr) return 0;
-  const double wait = options_.bandwidth->Take(static_cast<double>(bytes), clock_.Now());
-  if (wait > 0) clock_.Sleep(wait);
+  const double wait = options_.bandwidth->Take(static_cast<double>(bytes), clock_.now());
+  if (wait > 0) clock_.sleep(wait);
   return wait;
 }
 
@@ -70,8 +70,8 @@ absl::StatusOr<T> ObjectStore::Call(const std::string& what, const std::function
 absl::Status ObjectStore::PutOnce(const std::string& key, const Source& source, int64_t bytes,
                                   const std::function<absl::Status()>& approve, Attempt& attempt) {
   const std::string what = "cannot write " + key;
-  double deadline = clock_.Now() + std::min(Within(options_.attempt_seconds, bytes), attempt.seconds_left);
-  const auto left = [&] { return deadline - clock_.Now(); };
+  double deadline = clock_.now() + std::min(Within(options_.attempt_seconds, bytes), attempt.seconds_left);
+  const auto left = [&] { return deadline - clock_.now(); };
   using Upload = std::shared_ptr<ObjectClient::Upload>;
   auto upload = common::Within<Upload>(left(), what, [client = client_, key] { return client->StartUpload(key); });
   if (!upload.ok()) return upload.status();
@@ -81,7 +81,7 @@ absl::Status ObjectStore::PutOnce(const std::string& key, const Source& source, 
     const double waited = Pace(n);
     attempt.extend += waited;
     deadline += waited;
-    // The piece is shared because a std::function must be copyable.
+    // A shared_ptr holds the piece, so that copies of the std::function do not copy its bytes.
     auto piece = std::make_shared<std::vector<uint8_t>>(static_cast<size_t>(n));
     status = source(at, piece->data(), piece->size());
     if (!status.ok()) {
@@ -99,7 +99,7 @@ absl::Status ObjectStore::PutOnce(const std::string& key, const Source& source, 
     status =
         common::Within<Nothing>(left(), what, [upload = *upload] { return FromStatus(upload->Finish()); }).status();
   }
-  // Giving the upload up talks to the store, so it is abandoned too if it hangs.
+  // To destroy an unfinished upload takes calls to the store, so the destruction is abandoned, too, if it hangs.
   auto last = std::make_shared<Upload>(*std::move(upload));
   *upload = nullptr;
   common::Within<Nothing>(status.ok() ? left() : std::min(left(), kGiveUpSeconds), what,
@@ -123,11 +123,11 @@ absl::StatusOr<ObjectInfo> ObjectStore::Put(const std::string& key, const Source
   ObjectInfo info;
   const absl::Status status =
       Retry(options_.retry, Within(options_.deadline_seconds, bytes), clock_, [&](Attempt& attempt) {
-        const double end = clock_.Now() + attempt.seconds_left;
+        const double end = clock_.now() + attempt.seconds_left;
         if (absl::Status put = PutOnce(full, source, bytes, approve, attempt); !put.ok()) return put;
         // The size is read back, because servers and proxies have been seen to report success after storing only a
         // part.
-        const double left = end + attempt.extend - clock_.Now();
+        const double left = end + attempt.extend - clock_.now();
         const auto kept = common::Within<ObjectInfo>(std::min(options_.attempt_seconds, left), "cannot look at " + full,
                                                      [client = client_, full] { return client->Head(full); });
         if (absl::IsNotFound(kept.status())) return absl::DataLossError("the store lost " + full);

@@ -36,50 +36,50 @@ struct ObjectStoreOptions {
   // to `deadline_seconds` and `attempt_seconds`.
   double slowest_bytes_per_second = 1e6;
   RetryPolicy retry;
-  // `uploads` objects are uploaded at a time, each in parallel parts. Together they hold as many objects in memory. It
-  // is at least 1.
+  // `uploads` objects are uploaded at the same time, each in parallel parts. So up to `uploads` objects are in memory.
+  // `uploads` is at least 1.
   int uploads = 6;
   // `reads` pieces of an object are read at a time.
   int reads = 4;
-  // All stores that share a bucket of tokens stay below its rate together. Null means no cap.
+  // All stores that share one token bucket stay below its rate together. Null means no cap.
   std::shared_ptr<TokenBucket> bandwidth;
 };
 
 class ObjectStore {
  public:
-  // A piece has the size of Arrow's parts.
+  // A piece of an object has the size of the parts in which Arrow uploads.
   static constexpr int64_t kPiece = 10 << 20;
   static constexpr int kMaxUploads = 64;
 
-  ObjectStore(std::shared_ptr<ObjectClient> client, std::string prefix, ObjectStoreOptions options,
-              Clock& clock = *RealClock());
+  ObjectStore(std::shared_ptr<ObjectClient> client, std::string prefix, ObjectStoreOptions options, Clock clock = {});
 
-  // Fills `out` with the bytes from `offset`. It is called on the caller's thread, in order, and again for a retry.
+  // A `Source` fills `out` with the object's bytes from `offset` on. It is called on the caller's thread, in the order
+  // of the offsets, and again for a retry.
   using Source = std::function<absl::Status(int64_t offset, void* out, size_t bytes)>;
-  // Writes an object atomically. It is durable on return, and its size was read back. It replaces an object of that
-  // name. A source's error ends it. `approve` is optional and called after the last byte was read and before the object
-  // is completed.
+  // Writes an object atomically. It is durable on return, and its size was read back. It replaces an existing object of
+  // that name. An error of the source ends the upload. `approve` is optional and is called after the last byte was read
+  // and before the object is completed.
   absl::StatusOr<ObjectInfo> Put(const std::string& key, const Source& source, int64_t bytes,
                                  const std::function<absl::Status()>& approve = nullptr);
   absl::StatusOr<ObjectInfo> Put(const std::string& key, std::string_view content);
 
-  // Reads `bytes` from `offset` of an object that has `size`, and passes them on in order. A sink's error ends it. The
-  // bytes are as the store sent them, so the caller must check their hash.
+  // Reads `bytes` from `offset` of an object that has `size`, and passes them on in order. An error of the sink ends
+  // the read. The bytes are as the store sent them, so the caller must check their hash.
   using Sink = std::function<absl::Status(int64_t offset, const void* data, size_t bytes)>;
   absl::Status Get(const std::string& key, int64_t size, int64_t offset, int64_t bytes, const Sink& sink);
 
   absl::StatusOr<ObjectInfo> Head(const std::string& key);
-  // Returns what is directly below `folder`, sorted by name. The list is empty if there is nothing. If the store cannot
-  // be read, it is an error.
+  // Returns the objects and "folders" directly below `folder`, sorted by name. The list is empty if there are none. If
+  // the store cannot be read, it returns an error.
   absl::StatusOr<std::vector<ObjectInfo>> List(const std::string& folder);
-  // Deletes an object. Returns OK if it is not there.
+  // Deletes an object. Returns OK if it does not exist.
   absl::Status Delete(const std::string& key);
 
  private:
   std::string Key(const std::string& key) const { return prefix_.empty() ? key : prefix_ + "/" + key; }
-  // Returns the time of a call or an attempt that moves `bytes`.
+  // Returns the time limit of a call or an attempt that moves `bytes`.
   double Within(double seconds, int64_t bytes) const;
-  // Waits for the cap and returns for how many seconds.
+  // Waits until the cap on the bandwidth allows to move `bytes`, and returns for how many seconds it has waited.
   double Pace(int64_t bytes);
   template <typename T>
   absl::StatusOr<T> Call(const std::string& what, const std::function<absl::StatusOr<T>()>& call);
@@ -89,7 +89,7 @@ class ObjectStore {
   const std::shared_ptr<ObjectClient> client_;
   const std::string prefix_;
   const ObjectStoreOptions options_;
-  Clock& clock_;
+  const Clock clock_;
   std::counting_semaphore<kMaxUploads> uploads_;
 };
 

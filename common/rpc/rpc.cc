@@ -26,11 +26,6 @@ constexpr int kKeepaliveTimeoutMs = 10'000;
 // itself.
 constexpr int kHandshakeTimeoutMs = 20'000;
 
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 // Sends gRPC's own messages (a refused handshake, a port in use) to the debug log. Users get the statuses of this file
 // instead.
 void LogFromGrpc(gpr_log_func_args* args) {
@@ -59,11 +54,6 @@ void Configure(grpc::ServerBuilder& builder, const ServerOptions& options) {
 
 }  // namespace
 
-Security Security::FromEnvironment() {
-  return {Environment("REKINDLE_TLS_CERT"), Environment("REKINDLE_TLS_KEY"), Environment("REKINDLE_TLS_CA"),
-          Environment("REKINDLE_TOKEN_FILE")};
-}
-
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                       const std::vector<grpc::Service*>& services) {
   InitialiseGrpcOnce();
@@ -87,8 +77,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   server->address_ = sockets->address;
   absl::StatusOr<std::unique_ptr<RpcAcceptor>> acceptor =
       RpcAcceptor::Start(*std::move(sockets), [taker](const UniqueFd& listener, UniqueFd connection) {
-        // gRPC sets TCP_USER_TIMEOUT in the same way for its own connections. Unacknowledged bytes end a connection as
-        // soon as a ping would.
+        // gRPC sets TCP_USER_TIMEOUT in the same way on connections that it accepts itself. A client that acknowledges
+        // no bytes loses its connection after the same time as one that does not answer a keepalive ping.
         const int milliseconds = kKeepaliveTimeoutMs;
         (void)setsockopt(connection.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
         grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
@@ -128,7 +118,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& addres
   // than a back-off for a handshake.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-  // A coordinator that has moved keeps its name. A client that cannot reach it soon resolves the name again.
+  // A coordinator that has moved keeps its host name, so a client that cannot reach it soon resolves the name again.
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 2000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);

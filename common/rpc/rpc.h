@@ -21,21 +21,9 @@
 #include "absl/status/statusor.h"
 #include "common/net/address.h"
 #include "common/rpc/rpc_acceptor.h"
+#include "common/rpc/security.h"
 
 namespace rekindle::common {
-
-// Names PEM files and a file with one token (at least 16 characters, the space around it is cut). An empty path means
-// none.
-struct Security {
-  std::string tls_cert;
-  std::string tls_key;
-  std::string tls_ca;
-  std::string token_file;
-
-  // Reads the paths from REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE.
-  static Security FromEnvironment();
-  bool HasTls() const { return !tls_cert.empty() || !tls_key.empty() || !tls_ca.empty(); }
-};
 
 inline constexpr int kMaxMessageBytes = 4 << 20;
 
@@ -48,7 +36,7 @@ struct ServerOptions {
   Security security;
   // `max_message_bytes` limits messages both ways. A larger one ends with RESOURCE_EXHAUSTED.
   int max_message_bytes = kMaxMessageBytes;
-  // `max_concurrent_streams` limits one connection.
+  // `max_concurrent_streams` limits the calls that run at the same time on one connection.
   int max_concurrent_streams = 1024;
   // `what` names the service in the message for a client that is refused on loopback, because the service belongs to
   // another user.
@@ -63,19 +51,19 @@ class Server {
   // says that the address is in use or not of this machine. Each error names the fix.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        const std::vector<grpc::Service*>& services);
-  // Does what Shutdown(0) does.
+  // Shuts the server down, as Shutdown(0) does.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Returns the address to connect to, with the chosen port.
+  // Returns the address to which clients connect, with the chosen port.
   const std::string& address() const { return address_; }
-  // Returns 0 for a Unix socket.
+  // Returns the chosen port, or 0 for a Unix socket.
   int port() const { return port_; }
-  // Sets what the health service answers.
+  // Sets whether gRPC's health service answers that this server is serving.
   void SetServing(bool serving);
   // Refuses new calls, gives running ones `seconds`, and then cancels them. Calls that wait in a reactor must be
-  // finished by their owner before. It is idempotent.
+  // finished by their owner before Shutdown is called. It is idempotent.
   void Shutdown(double seconds);
 
  private:
@@ -90,7 +78,8 @@ class Server {
 struct ChannelOptions {
   Security security = Security::FromEnvironment();
   int max_message_bytes = kMaxMessageBytes;
-  // With TLS the server's certificate must contain `server_name`. If it is empty, it must contain the address.
+  // With TLS the server's certificate must contain `server_name`. If `server_name` is empty, the certificate must
+  // contain the address.
   std::string server_name;
   // Channels to one address share a connection, unless `own_connection` is set.
   bool own_connection = false;
@@ -103,7 +92,8 @@ struct ChannelOptions {
 // unfit files.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& address, const ChannelOptions& options = {});
 
-// Converts a status. It is UNAUTHENTICATED also if this process has refused to speak to another user's process.
+// Converts the status of a gRPC call. It is UNAUTHENTICATED also if this process has refused to speak to another user's
+// process.
 absl::Status StatusFromGrpc(const grpc::Status& status);
 grpc::Status StatusToGrpc(const absl::Status& status);
 

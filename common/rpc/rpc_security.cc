@@ -3,14 +3,10 @@
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 #include <netdb.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -30,48 +26,6 @@ namespace {
 constexpr unsigned kCertificateRefreshSeconds = 10;
 constexpr char kHeader[] = "authorization";
 constexpr char kPrefix[] = "Bearer ";
-
-absl::Status Unfit(const char* flag, const std::string& path, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, ": ", why));
-}
-
-std::string OpenSslError() {
-  char text[256] = "unknown error";
-  if (const unsigned long code = ERR_peek_last_error()) ERR_error_string_n(code, text, sizeof text);
-  ERR_clear_error();
-  return text;
-}
-
-}  // namespace
-
-// Checks the files, because gRPC would only log what is wrong with them at the first handshake.
-absl::Status CheckTlsFiles(const Security& security) {
-  if (security.tls_cert.empty() || security.tls_key.empty() || security.tls_ca.empty()) {
-    return absl::InvalidArgumentError(
-        "TLS needs three files: give --tls-cert, --tls-key and --tls-ca together (REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, "
-        "REKINDLE_TLS_CA)");
-  }
-  const std::pair<const char*, const std::string*> files[] = {
-      {"--tls-cert", &security.tls_cert}, {"--tls-key", &security.tls_key}, {"--tls-ca", &security.tls_ca}};
-  for (const auto& [flag, path] : files) {
-    if (!std::ifstream(*path)) return Unfit(flag, *path, absl::StrCat("cannot be read: ", std::strerror(errno)));
-  }
-  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_method()), &SSL_CTX_free);
-  if (!context) return absl::InternalError(absl::StrCat("OpenSSL: ", OpenSslError()));
-  if (SSL_CTX_use_certificate_chain_file(context.get(), security.tls_cert.c_str()) != 1) {
-    return Unfit("--tls-cert", security.tls_cert, absl::StrCat("is no PEM certificate: ", OpenSslError()));
-  }
-  if (SSL_CTX_use_PrivateKey_file(context.get(), security.tls_key.c_str(), SSL_FILETYPE_PEM) != 1 ||
-      SSL_CTX_check_private_key(context.get()) != 1) {
-    return Unfit("--tls-key", security.tls_key, absl::StrCat("is not the key of --tls-cert: ", OpenSslError()));
-  }
-  if (SSL_CTX_load_verify_locations(context.get(), security.tls_ca.c_str(), nullptr) != 1) {
-    return Unfit("--tls-ca", security.tls_ca, absl::StrCat("is no PEM certificate: ", OpenSslError()));
-  }
-  return absl::OkStatus();
-}
-
-namespace {
 
 struct Refusals {
   std::string missing = "no token: give --token-file or REKINDLE_TOKEN_FILE";
@@ -128,8 +82,8 @@ class TokenSender final : public grpc::MetadataCredentialsPlugin {
 };
 
 // Sends a token to loopback, where a port may belong to any user. It looks at both the token and the server for each
-// call, because either may have changed since the last one. A call already has its connection when it is asked for its
-// metadata.
+// call, because either may have changed since the last call. When gRPC asks for the metadata of a call, the call
+// already has its connection.
 class LocalTokenSender final : public grpc::MetadataCredentialsPlugin {
  public:
   // `given` is the token from a file that the user named. If it is empty, the token published for the port is used.
@@ -157,10 +111,11 @@ class LocalTokenSender final : public grpc::MetadataCredentialsPlugin {
  private:
   absl::Status MaySpeak(const std::string& token) const {
     const std::optional<uid_t> named = OwnerNamedBy(token);
-    // The user made the token and named it, and so is responsible for the server to which it is sent.
+    // A user who has made a token and named its file is responsible for the server to which the token is sent.
     if (!given_.empty() && !named) return absl::OkStatus();
     const absl::StatusOr<std::vector<uid_t>> owners = OwnersOfPort(port_);
-    // No other user can make the kernel lack its table of sockets.
+    // The token is sent although the kernel cannot tell who owns a socket. No other user can put the kernel into this
+    // state.
     if (absl::IsUnimplemented(owners.status())) {
       static std::once_flag once;
       std::call_once(once, [&] {
@@ -171,14 +126,15 @@ class LocalTokenSender final : public grpc::MetadataCredentialsPlugin {
     }
     if (!owners.ok()) return owners.status();
     for (const uid_t owner : *owners) {
-      // Root could read everything anyway.
+      // The token may also be sent to a process of root, because root could read it anyway.
       if (owner == geteuid() || owner == 0 || owner == named) continue;
       return absl::UnauthenticatedError(absl::StrCat(kRefusedHere, BelongsTo(what_, owner)));
     }
     return absl::OkStatus();
   }
 
-  // gRPC hands this object from thread to thread, ordered by its own counts, which the thread sanitizer does not see.
+  // gRPC hands a credentials object from thread to thread, ordered by its own reference counts, which the thread
+  // sanitizer does not see.
   void FollowMaking() const { (void)is_made_.load(std::memory_order_acquire); }
 
   const int port_;
@@ -264,7 +220,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(c
   } else if (security.token_file.empty()) {
     return grpc::InsecureServerCredentials();
   } else {
-    // Local credentials send nothing on the wire. Insecure credentials cannot check a token.
+    // gRPC's local credentials add nothing on the wire, and unlike its insecure credentials they can check a token.
     credentials = grpc::experimental::LocalServerCredentials(IsUnixAddress(address) ? UDS : LOCAL_TCP);
   }
   if (!security.token_file.empty()) {

@@ -1,17 +1,19 @@
-// Makes the credentials for rpc.h and http_server.h: mutual TLS with files that may be replaced while the program runs,
-// and the bearer token.
+// Makes the credentials for rpc.h: mutual TLS with files that may be replaced while the program runs, and the bearer
+// token.
 #ifndef REKINDLE_COMMON_RPC_RPC_SECURITY_H_
 #define REKINDLE_COMMON_RPC_RPC_SECURITY_H_
+
+#include <grpcpp/grpcpp.h>
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/rpc/rpc.h"
+#include "common/rpc/security.h"
 
 namespace rekindle::common {
 
-// `what` has the meaning that it has in ServerOptions.
+// `what` has the meaning that it has in ServerOptions (rpc.h).
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const std::string& address,
                                                                                const Security& security,
                                                                                const std::string& what);
@@ -19,16 +21,13 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
                                                                                  const Security& security,
                                                                                  const std::string& what);
 
-// Sends that token with each call without checking whose process listens. It is for clients that call so often that the
-// check would be expensive.
+// Returns credentials that send `token` with each call without checking whose process listens. They are for clients
+// that call so often that the check would be expensive.
 std::shared_ptr<grpc::CallCredentials> SendToken(const std::string& token);
 
 // The message of a client that refuses to speak to a server begins with `kRefusedHere`. The rest of the message is for
 // the user.
 inline constexpr char kRefusedHere[] = "refused here: ";
-
-// Returns INVALID_ARGUMENT with the flag whose file is missing, cannot be read or does not fit the others.
-absl::Status CheckTlsFiles(const Security& security);
 
 }  // namespace rekindle::common
 

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/log/log.h"
-#include "common/rpc/rpc_security.h"
 #include "common/sync/mutex.h"
 
 namespace rekindle::common {
@@ -58,7 +57,7 @@ absl::Status ServerTls::Load() {
     return absl::InvalidArgumentError(
         absl::StrCat("--tls-cert ", security_.tls_cert, ", --tls-key and --tls-ca do not fit each other"));
   }
-  // The context owns the names from now on.
+  // The TLS context owns `names` from now on.
   SSL_CTX_set_client_CA_list(context.get(), names);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   // A resumed session would rely on a certificate that was checked against earlier files.

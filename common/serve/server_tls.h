@@ -9,12 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/rpc/rpc.h"
+#include "common/rpc/security.h"
 #include "common/sync/mutex.h"
 
 namespace rekindle::common {
 
-// Reads the files and renews the context. It is thread-safe.
+// Reads the TLS files of a server and renews its TLS context. It is thread-safe.
 class ServerTls {
  public:
   // Uses TLS 1.2 or later, and accepts only clients that have a certificate of `security.tls_ca`. Returns the

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "common/text/nearest.h"
 #include "common/text/problem_list.h"
-#include "rekindle/v1/job.pb.h"
+#include "rekindle/v1/job_spec.pb.h"
 
 namespace rekindle::common {
 namespace {
@@ -22,7 +22,7 @@ using google::protobuf::Reflection;
 constexpr int kMaxDepth = 16;
 constexpr size_t kMaxItems = 10'000;
 constexpr size_t kMaxProblems = 1000;
-// A sentence shows at most `kMaxShown` bytes of a name or value.
+// The text of a problem shows at most `kMaxShown` bytes of a name or value.
 constexpr size_t kMaxShown = 100;
 
 std::vector<std::string> FieldsOf(const Descriptor& descriptor) {
@@ -161,7 +161,7 @@ void YamlReader::ReadEntry(const YAML::Node& key, const YAML::Node& value, const
 
 void YamlReader::ReadField(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, int depth,
                            Message* message) {
-  // A single value may stand for a list of one.
+  // A user may write a single value where a list is expected, for a list of that one value.
   if (!field.is_repeated() || !node.IsSequence()) return ReadValue(node, path, field, depth, message);
   if (node.size() > kMaxItems) return Refuse(node, path, absl::StrCat("has more than ", kMaxItems, " items"));
   for (size_t i = 0; i < node.size(); ++i) {

@@ -7,19 +7,20 @@
 
 #include <string>
 
-#include "common/spec/yaml.h"
+#include "absl/status/status.h"
+#include "common/spec/yaml_document.h"
 
 namespace rekindle::common {
 
-// Sets the field, or adds to it if it is a list. INVALID_ARGUMENT changes nothing. Its message may follow the field's
-// name: "must be a whole number, not 'many'".
+// Sets the field, or adds to it if the field is a list. INVALID_ARGUMENT changes nothing. Its message may follow the
+// field's name: "must be a whole number, not 'many'".
 absl::Status SetScalar(const YAML::Node& node, const google::protobuf::FieldDescriptor& field,
                        google::protobuf::Message* message);
 
 // Returns "is not a field; did you mean `training`?", or a text that lists the fields.
 std::string DescribeUnknown(const std::string& name, const google::protobuf::Descriptor& descriptor);
 
-// Reads a document, collects what is wrong and continues behind it. It is thread-compatible.
+// Reads a YAML document, collects what is wrong with it, and reads on after each problem. It is thread-compatible.
 class YamlReader {
  public:
   // The caller owns `document`, which receives lines and problems.
@@ -39,7 +40,7 @@ class YamlReader {
                  int depth, google::protobuf::Message* message);
   // Counts a value. If there are more values than allowed, it returns false and reports that once.
   bool Counts(const YAML::Node& node);
-  // Returns the line of the node. If yaml-cpp knows none, it returns that of the entry around it.
+  // Returns the line of the node. If yaml-cpp does not know the line, it returns that of the entry around the node.
   int LineOf(const YAML::Node& node) const;
 
   YamlDocument& document_;

@@ -17,8 +17,8 @@ double Read(clockid_t id) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// Returns the shift that a test has set. The variable alone could be a leftover, so the file that it names must say
-// what it does, too.
+// Returns by how many seconds a test has shifted the wall clock. The variable REKINDLE_TEST_CLOCK alone could be a
+// leftover, so the file that it names must also say that a test shifts the clock.
 double ShiftOfTest() {
   const char* path = std::getenv("REKINDLE_TEST_CLOCK");
   if (path == nullptr) return 0;
@@ -28,21 +28,12 @@ double ShiftOfTest() {
   return std::sscanf(line.c_str(), "a test shifts the wall clock by %lf s", &seconds) == 1 ? seconds : 0;
 }
 
-class MachineClock : public Clock {
- public:
-  double Now() override { return SteadySeconds(); }
-  void Sleep(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-};
-
 }  // namespace
 
 double SteadySeconds() { return Read(CLOCK_MONOTONIC); }
 double BootSeconds() { return Read(CLOCK_BOOTTIME); }
 double WallSeconds() { return Read(CLOCK_REALTIME) + ShiftOfTest(); }
 
-Clock* RealClock() {
-  static MachineClock* clock = new MachineClock();
-  return clock;
-}
+void SleepSeconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 }  // namespace rekindle::common

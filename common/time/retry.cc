@@ -43,25 +43,25 @@ absl::Status Permanent(absl::Status status) {
   return status;
 }
 
-absl::Status Retry(const RetryPolicy& policy, double seconds, Clock& clock,
+absl::Status Retry(const RetryPolicy& policy, double seconds, const Clock& clock,
                    const std::function<absl::Status(Attempt&)>& attempt) {
-  const double start = clock.Now();
+  const double start = clock.now();
   double deadline = start + seconds;
-  // `telling` is the last error that says more than that no answer came, because the last attempt often has too little
-  // time.
+  // `telling` is the last error that says more than that no answer came. It is kept because the last attempt often has
+  // too little time.
   absl::Status telling;
   for (int tries = 1;; ++tries) {
-    Attempt now{.seconds_left = deadline - clock.Now()};
+    Attempt now{.seconds_left = deadline - clock.now()};
     const absl::Status status = attempt(now);
     deadline += now.extend;
     if (status.ok() || !IsTransient(status)) return status;
     if (telling.ok() || !absl::IsDeadlineExceeded(status)) telling = status;
     const double pause = BackoffSeconds(policy, tries, Random());
-    if (clock.Now() + pause >= deadline) {
+    if (clock.now() + pause >= deadline) {
       return absl::Status(telling.code(), absl::StrFormat("%s (gave up after %d attempts in %.1f s)",
-                                                          std::string(telling.message()), tries, clock.Now() - start));
+                                                          std::string(telling.message()), tries, clock.now() - start));
     }
-    clock.Sleep(pause);
+    clock.sleep(pause);
   }
 }
 

@@ -3,21 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/testing/fake_clock.h"
 #include "common/time/token_bucket.h"
 
 namespace rekindle::common {
 namespace {
 
 using ::testing::HasSubstr;
-
-class FakeClock : public Clock {
- public:
-  double Now() override { return now_; }
-  void Sleep(double seconds) override { now_ += seconds; }
-
- private:
-  double now_ = 1000;
-};
 
 TEST(BackoffTest, DoublesUpToTheLongestAndKeepsHalf) {
   const RetryPolicy policy{.first_seconds = 0.1, .longest_seconds = 1};
@@ -29,7 +21,7 @@ TEST(BackoffTest, DoublesUpToTheLongestAndKeepsHalf) {
 TEST(RetryTest, UntilItSucceeds) {
   FakeClock clock;
   int calls = 0;
-  EXPECT_TRUE(Retry({}, 10, clock, [&](Attempt&) {
+  EXPECT_TRUE(Retry({}, 10, clock.clock(), [&](Attempt&) {
                 return ++calls < 3 ? absl::UnavailableError("503") : absl::OkStatus();
               }).ok());
   EXPECT_EQ(calls, 3);
@@ -39,7 +31,7 @@ TEST(RetryTest, EndsAtItsDeadlineWithTheLastError) {
   FakeClock clock;
   const double start = clock.Now();
   int calls = 0;
-  const absl::Status status = Retry({}, 10, clock, [&](Attempt& attempt) {
+  const absl::Status status = Retry({}, 10, clock.clock(), [&](Attempt& attempt) {
     EXPECT_LE(attempt.seconds_left, 10);
     ++calls;
     return absl::ResourceExhaustedError("slow down");
@@ -54,7 +46,7 @@ TEST(RetryTest, EndsAtItsDeadlineWithTheLastError) {
 TEST(RetryTest, AnAttemptThatGotNoTimeHidesNoReason) {
   FakeClock clock;
   int calls = 0;
-  const absl::Status status = Retry({}, 10, clock, [&](Attempt&) {
+  const absl::Status status = Retry({}, 10, clock.clock(), [&](Attempt&) {
     return ++calls == 1 ? absl::ResourceExhaustedError("slow down") : absl::DeadlineExceededError("no answer");
   });
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
@@ -65,7 +57,7 @@ TEST(RetryTest, VerdictsAreNotTriedAgain) {
   for (const absl::Status& verdict : {absl::NotFoundError(""), absl::PermissionDeniedError(""),
                                       absl::InvalidArgumentError(""), Permanent(absl::UnavailableError("no bucket"))}) {
     int calls = 0;
-    EXPECT_EQ(Retry({}, 10, clock, [&](Attempt&) { return ++calls, verdict; }).code(), verdict.code());
+    EXPECT_EQ(Retry({}, 10, clock.clock(), [&](Attempt&) { return ++calls, verdict; }).code(), verdict.code());
     EXPECT_EQ(calls, 1);
   }
 }
@@ -73,8 +65,8 @@ TEST(RetryTest, VerdictsAreNotTriedAgain) {
 TEST(RetryTest, WaitingOnPurposeDoesNotCount) {
   FakeClock clock;
   int calls = 0;
-  EXPECT_TRUE(Retry({}, 1, clock, [&](Attempt& attempt) {
-                clock.Sleep(100);
+  EXPECT_TRUE(Retry({}, 1, clock.clock(), [&](Attempt& attempt) {
+                clock.clock().sleep(100);
                 attempt.extend = 100;
                 return ++calls < 3 ? absl::UnavailableError("503") : absl::OkStatus();
               }).ok());
@@ -89,7 +81,7 @@ TEST(TokenBucketTest, KeepsTheRateOverAnyTime) {
     EXPECT_LE(taken, 5 + 10 * now + 1e-9);
   }
   EXPECT_NEAR(now, (300 - 5) / 10.0, 1e-9);
-  // No more than the burst was saved up.
+  // However long nobody takes tokens, a bucket never saves up more than its burst.
   EXPECT_EQ(bucket.Take(5, now + 100), 0);
   EXPECT_NEAR(bucket.Take(1, now + 100), 0.1, 1e-9);
 }

@@ -1,20 +1,10 @@
 #include "coordinator/logs/job_log.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/digest/random_bytes.h"
-#include "common/files/file.h"
 #include "common/log/log.h"
 #include "coordinator/logs/log_record.h"
 
@@ -22,55 +12,25 @@ namespace rekindle::coordinator {
 namespace {
 
 constexpr int kFormat = 1;
-// The bytes of a log are spread over `kFilesOfALog` files, so that little is lost when a file is removed.
+// The bytes of a job's log are spread over `kFilesOfALog` files, so that little is lost when the oldest file is
+// removed.
 constexpr int64_t kFilesOfALog = 8;
 constexpr int64_t kSmallestFile = 64 << 10;
 constexpr int64_t kLargestFile = 8 << 20;
 constexpr size_t kIdBytes = 8;
-constexpr char kSuffix[] = ".log";
-constexpr size_t kDigits = 12;
-
-// Returns the number in a file name that Path has made, or 0 for any other name.
-int64_t NumberOf(const std::string& name) {
-  if (name.size() != kDigits + sizeof(kSuffix) - 1 || !absl::EndsWith(name, kSuffix)) return 0;
-  const std::string digits = name.substr(0, kDigits);
-  int64_t number = 0;
-  const bool all = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return all && absl::SimpleAtoi(digits, &number) ? number : 0;
-}
-
-std::vector<std::string> NamesIn(const std::string& folder) {
-  std::vector<std::string> names;
-  DIR* const open = opendir(folder.c_str());
-  if (open == nullptr) return names;
-  while (const dirent* entry = readdir(open)) names.emplace_back(entry->d_name);
-  closedir(open);
-  return names;
-}
 
 }  // namespace
 
 JobLog::JobLog(std::string folder, std::string uid, Options options)
     : folder_(std::move(folder)), uid_(std::move(uid)), options_(std::move(options)) {
-  List();
-}
-
-std::string JobLog::Path(int64_t file) const { return absl::StrFormat("%s/%012d%s", folder_, file, kSuffix); }
-
-void JobLog::List() {
-  for (const std::string& name : NamesIn(folder_)) {
-    const int64_t number = NumberOf(name);
-    struct stat facts = {};
-    if (number == 0 || lstat(Path(number).c_str(), &facts) != 0) continue;
-    next_file_ = std::max(next_file_, number + 1);
-    if (!S_ISREG(facts.st_mode) || facts.st_size == 0) continue;
-    files_[number] = {.bytes = facts.st_size, .at = static_cast<double>(facts.st_mtim.tv_sec)};
-    bytes_ += facts.st_size;
-  }
+  LogFolder::Listed listed = folder_.List();
+  files_ = std::move(listed.files);
+  next_file_ = listed.next_file;
+  for (const auto& [number, file] : files_) bytes_ += file.bytes;
 }
 
 std::optional<v1::LogRecord> JobLog::ReadHead(int64_t file) const {
-  absl::StatusOr<LogScanner> scanner = LogScanner::Open(Path(file), 0);
+  absl::StatusOr<LogScanner> scanner = LogScanner::Open(folder_.PathOf(file), 0);
   if (!scanner.ok()) return std::nullopt;
   std::optional<v1::LogRecord> record = scanner->Next();
   const bool is_ours = record && record->head().format() == kFormat && record->head().job_uid() == uid_;
@@ -81,7 +41,7 @@ void JobLog::Load() {
   if (loaded_) return;
   loaded_ = true;
   std::vector<int64_t> others;
-  // The newest file says which log this is.
+  // The head of the newest file says which log the folder has. Files of another log are ignored.
   for (auto at = files_.rbegin(); at != files_.rend(); ++at) {
     const std::optional<v1::LogRecord> head = ReadHead(at->first);
     if (log_.empty() && head) log_ = head->head().log();
@@ -93,7 +53,7 @@ void JobLog::Load() {
   }
   for (const int64_t file : others) {
     log::Warning("ignoring a file among a job's logs: it is another's, or its beginning is damaged",
-                 {{"file", Path(file)}});
+                 {{"file", folder_.PathOf(file)}});
     bytes_ -= files_.at(file).bytes;
     files_.erase(file);
   }
@@ -102,8 +62,8 @@ void JobLog::Load() {
 
 void JobLog::ReplayNewest() {
   const int64_t number = files_.rbegin()->first;
-  File& file = files_.rbegin()->second;
-  absl::StatusOr<LogScanner> scanner = LogScanner::Open(Path(number), 0);
+  LogFile& file = files_.rbegin()->second;
+  absl::StatusOr<LogScanner> scanner = LogScanner::Open(folder_.PathOf(number), 0);
   if (!scanner.ok()) return;
   lines_ = file.lines;
   file.is_bare = true;
@@ -121,7 +81,7 @@ void JobLog::ReplayNewest() {
   }
   if (scanner->offset() < file.bytes) {
     log::Warning("the end of a job's log is torn, and cut off: nodes send again what they still have of it",
-                 {{"file", Path(number)}, {"bytes", file.bytes - scanner->offset()}});
+                 {{"file", folder_.PathOf(number)}, {"bytes", file.bytes - scanner->offset()}});
   }
   bytes_ += scanner->offset() - file.bytes;
   file.bytes = scanner->offset();
@@ -129,7 +89,7 @@ void JobLog::ReplayNewest() {
 
 void JobLog::Reopen() {
   absl::StatusOr<LogSegment> newest =
-      LogSegment::Reopen(Path(files_.rbegin()->first), files_.rbegin()->second.bytes, options_.write);
+      LogSegment::Reopen(folder_.PathOf(files_.rbegin()->first), files_.rbegin()->second.bytes, options_.write);
   if (newest.ok()) {
     newest_ = *std::move(newest);
   } else {
@@ -171,14 +131,14 @@ v1::LogRecord JobLog::MakeHead(double at) const {
 }
 
 absl::Status JobLog::BeginFile(double at) {
-  if (mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return common::ErrnoStatus(errno, "cannot make", folder_);
+  if (absl::Status made = folder_.Make(); !made.ok()) return made;
   if (newest_) {
-    // Older files are not read whole again before they are shown, so a power cut must not damage them.
+    // A file that is no longer the newest is not checked again before it is shown, so a power cut must not damage it.
     const absl::Status synced = newest_->Sync();
     if (!synced.ok()) log::Warning("a job's log is not safe", {{"error", std::string(synced.message())}});
   }
   if (log_.empty()) log_ = absl::BytesToHexString(common::RandomBytes(kIdBytes));
-  absl::StatusOr<LogSegment> begun = LogSegment::Create(Path(next_file_), MakeHead(at), options_.write);
+  absl::StatusOr<LogSegment> begun = LogSegment::Create(folder_.PathOf(next_file_), MakeHead(at), options_.write);
   if (!begun.ok()) return begun.status();
   files_[next_file_] = {.bytes = begun->bytes(), .at = at, .lines = lines_, .is_bare = true};
   bytes_ += begun->bytes();
@@ -211,7 +171,7 @@ absl::Status JobLog::Append(const v1::LogPiece& piece, const std::string& incarn
   record.mutable_piece()->set_gone(piece.begin() - before.end);
   if (absl::Status room = MakeRoom(at); !room.ok()) return room;
   if (absl::Status added = newest_->Append(record); !added.ok()) return added;
-  File& file = files_.rbegin()->second;
+  LogFile& file = files_.rbegin()->second;
   bytes_ += newest_->bytes() - file.bytes;
   file.bytes = newest_->bytes();
   file.at = at;
@@ -257,9 +217,8 @@ void JobLog::RemoveOldest() {
 }
 
 void JobLog::Remove(int64_t file) {
-  if (unlink(Path(file).c_str()) != 0 && errno != ENOENT) {
-    log::Warning("a job's log cannot be removed",
-                 {{"error", std::string(common::ErrnoStatus(errno, "cannot remove", Path(file)).message())}});
+  if (const absl::Status removed = folder_.Remove(file); !removed.ok()) {
+    log::Warning("a job's log cannot be removed", {{"error", std::string(removed.message())}});
   }
   bytes_ -= files_.at(file).bytes;
   files_.erase(file);
@@ -269,16 +228,27 @@ absl::Status JobLog::RemoveAll() {
   Unload();
   files_.clear();
   bytes_ = 0;
-  absl::Status status;
-  for (const std::string& name : NamesIn(folder_)) {
-    const int64_t number = NumberOf(name);
-    if (number == 0 || unlink(Path(number).c_str()) == 0 || errno == ENOENT) continue;
-    status.Update(common::ErrnoStatus(errno, "cannot remove", Path(number)));
-  }
-  if (rmdir(folder_.c_str()) != 0 && errno != ENOENT) {
-    status.Update(common::ErrnoStatus(errno, "cannot remove", folder_));
-  }
-  return status;
+  return folder_.RemoveAll();
+}
+
+void JobLog::SeekTail(int64_t lines, LogCursor* cursor) {
+  Load();
+  *cursor = {};
+  if (files_.empty()) return;
+  const int64_t after = lines_ - lines;
+  // If the reader wants more lines than are kept, the cursor stays at the beginning, and a note will tell how many
+  // lines are missing.
+  if (after >= files_.begin()->second.lines) cursor->after = after;
+}
+
+LogPage JobLog::Read(LogCursor* cursor) {
+  Load();
+  if (files_.empty()) return {};
+  const auto is_newest = [this](const v1::LogPiece& piece) {
+    const auto trainer = trainers_.find(piece.trainer());
+    return trainer != trainers_.end() && trainer->second.end == piece.end() && !trainer->second.last;
+  };
+  return ReadLogPage({folder_, files_, log_, lines_, is_newest}, cursor);
 }
 
 }  // namespace rekindle::coordinator

@@ -35,7 +35,7 @@ class LogFeedTest : public LogTest {
     request.set_tail(tail);
     return LogFeed("job", request);
   }
-  // Pulls everything that there is now, and sets `ended`.
+  // Pulls all lines and notes that there are now, and stores in `ended_` whether the feed has ended.
   std::vector<std::string> Pull(LogFeed& feed) {
     std::vector<std::string> all;
     for (;;) {
@@ -198,7 +198,7 @@ TEST_F(LogFeedTest, PagesAreBounded) {
   for (bool more = true; more; ++pages) {
     const LogFeed::Pulled pulled =
         feed.Pull(*store_, bulletin_, {std::make_shared<const LogNodes>(nodes_), false, now_, wall_});
-    EXPECT_LE(pulled.lines.ByteSizeLong(), 2 * JobLog::kPageBytes);
+    EXPECT_LE(pulled.lines.ByteSizeLong(), 2 * kLogPageBytes);
     lines += pulled.lines.lines_size();
     more = pulled.more;
   }

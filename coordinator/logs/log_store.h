@@ -1,5 +1,5 @@
 // Keeps the logs of all jobs in a folder, which has one folder per job. The oldest lines are removed first: when a job
-// has more than is kept of one job, when all jobs together have too much, and when the disk is nearly full.
+// has more lines than are kept of one job, when all jobs together have too many, and when the disk is nearly full.
 #ifndef REKINDLE_COORDINATOR_LOGS_LOG_STORE_H_
 #define REKINDLE_COORDINATOR_LOGS_LOG_STORE_H_
 
@@ -23,17 +23,17 @@
 
 namespace rekindle::coordinator {
 
-// This class is thread-compatible. Its calls may wait for the disk.
+// A LogStore is thread-compatible. Its calls may wait for the disk.
 class LogStore {
  public:
   struct Options {
-    // The folder is made if it is missing, for its owner only (0700).
+    // `folder` is made if it is missing, for its owner only (0700).
     std::string folder;
     // `job_bytes` must be at least 1 MiB.
     int64_t job_bytes = 64 << 20;
     // All jobs' logs together have at most `total_bytes` bytes.
     int64_t total_bytes = 4LL << 30;
-    std::function<double()> wall = common::WallSeconds;
+    common::TimeSource wall = common::WallSeconds;
     // An empty `write` means write(2).
     WriteCall write;
     std::function<absl::StatusOr<common::DiskSpace>(const std::string& folder)> space = common::SpaceOf;
@@ -42,24 +42,27 @@ class LogStore {
   static constexpr int kMaxPieceLines = 4096;
   static constexpr size_t kMaxPieceBytes = 512 << 10;
   static constexpr size_t kMaxLineBytes = 8192;
-  // At most `kOpen` files are held open.
+  // The store holds at most `kOpen` log files open.
   static constexpr size_t kOpen = 256;
-  // For at most `kLoaded` jobs the positions of their trainers are in memory.
+  // The store has the positions of trainers in memory for at most `kLoaded` jobs.
   static constexpr size_t kLoaded = 4096;
 
-  // Takes over what an earlier process has left. Returns an error when the folder cannot be made or listed.
+  // Opens the logs that an earlier process has left in the folder. Returns an error when the folder cannot be made or
+  // listed.
   static absl::StatusOr<std::unique_ptr<LogStore>> Open(Options options);
 
-  // Returns why nobody may send such a piece, or OK when it can be kept.
+  // Returns an error that says why a piece is invalid, or OK when it can be kept.
   static absl::Status Check(const v1::LogPiece& piece);
-  // Keeps the piece if it begins where its trainer stands and the disk takes it. Returns where the trainer stands now.
+  // Keeps the piece if it begins at its trainer's position and the disk takes it. Returns the trainer's new position.
   // REQUIRES: Check(piece) is OK. `incarnation` is that of the node's folder from which the piece comes.
   v1::LogPosition Keep(const v1::LogPiece& piece, const std::string& incarnation);
-  // Returns null when nothing of that job is kept. The pointer is valid until the next call of another function.
+  // Returns a job's log, or null when nothing of it is kept. The pointer is valid until the next call of another
+  // function.
   JobLog* Find(const std::string& job_uid);
 
   void Forget(const std::string& job_uid);
-  // Removes the logs of all other jobs, which were forgotten while nobody could remove their logs.
+  // Removes the logs of all jobs but `job_uids`. The other jobs were forgotten while no LogStore could remove their
+  // logs.
   void ForgetAllBut(const std::set<std::string>& job_uids);
 
   int64_t bytes() const { return bytes_; }
@@ -71,9 +74,9 @@ class LogStore {
     int64_t bytes = 0;
     // `oldest_at` is the time with which the log is listed in `oldest_`.
     std::optional<double> oldest_at;
-    // `recent` is the place in `recent_`, or its end when the log is not loaded.
+    // `recent` is the log's place in `recent_`, or the end of `recent_` when the log is not loaded.
     std::list<std::string>::iterator recent;
-    // `open` is the place in `open_`, or its end when no file is open.
+    // `open` is the log's place in `open_`, or the end of `open_` when no file of the log is open.
     std::list<std::string>::iterator open;
   };
 
@@ -81,23 +84,24 @@ class LogStore {
   Entry& At(const std::string& job_uid);
   void Use(const std::string& job_uid, Entry& entry);
   void Release(Entry& entry);
-  // Updates `bytes_` and `oldest_` for the log.
+  // Updates `bytes_` and `oldest_` after a change of the log.
   void Count(const std::string& job_uid, Entry& entry);
-  // Removes the oldest files until the logs fit. All logs together had `bytes_before` before the last addition.
+  // Removes the oldest files until the logs fit into their limits. All logs together had `bytes_before` bytes before
+  // the last addition.
   void MakeRoom(int64_t bytes_before);
-  // Removes the oldest file of the job that has the oldest one. Returns false when no file can be removed.
+  // Removes the file that is the oldest over the logs of all jobs. Returns false when no file can be removed.
   bool RemoveOldest();
   bool IsDiskNearlyFull() const;
   void Complain(const absl::Status& status);
 
   const Options options_;
-  // The keys of `jobs_` are uids.
+  // The keys of `jobs_` are uids of jobs.
   std::map<std::string, Entry> jobs_;
   // The times in `oldest_` say when the oldest file of each job was last written.
   std::set<std::pair<double, std::string>> oldest_;
-  // `recent_` lists the jobs that are loaded, the one used last at the end.
+  // `recent_` lists the jobs whose logs are loaded, the one used last at the end.
   std::list<std::string> recent_;
-  // `open_` lists those of them whose files are open, in the same order.
+  // `open_` lists those jobs of `recent_` whose log has an open file, in the same order.
   std::list<std::string> open_;
   int64_t bytes_ = 0;
   double complained_at_ = 0;

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/scheduler/demand.h"
 #include "coordinator/scheduler/plan.h"
 #include "coordinator/scheduler/share_out.h"
 
 namespace rekindle::scheduler {
 
 struct FleetView {
-  // `pools` has the pools that take orders in front.
+  // In `pools`, the pools that take orders come first.
   std::vector<Supply> pools;
   // `orders` describes those pools that take orders, with their prices. The cycle sets `available`, the speed and the
   // emissions.
@@ -20,13 +21,15 @@ struct FleetView {
   std::vector<Team> teams;
 };
 
-// An Emission says what a node's worth of a slot emits in a pool, like PoolView::grams and PoolView::expected_grams.
+// An Emission says what one slot's part of a node emits in a pool: `grams` now, and `expected` in each hour from now
+// on, like the fields of PoolView.
 struct Emission {
   double grams = 0;
   std::vector<double> expected;
 };
 
-// PlanMemory is what a job's planner keeps between cycles. No answer depends on it. It is thread-compatible.
+// PlanMemory is what a job's planner keeps between cycles. It saves time, and no plan depends on it. It is
+// thread-compatible.
 struct PlanMemory {
   Planner planner;
   // `settled` says that the last plan, made from the values below, had nothing to change.
@@ -41,8 +44,8 @@ struct PlanMemory {
 struct CycleJob {
   Demand demand;
   // `view` is null for jobs that may not have nodes ordered for them. Its units are those in ordered pools. Its
-  // `total_hours` and `hours_left` are hours of `demand.max` nodes of speed 1. Its history observes what this cycle
-  // sees.
+  // `total_hours` and `hours_left` are hours of `demand.max` nodes of speed 1. PlanCycle adds the capacity that it sees
+  // to the history of `view`.
   JobView* view = nullptr;
   Policy policy;
   // `hours` is the time since the job was submitted.

@@ -63,8 +63,8 @@ class Sharing {
   // A PoolSet is in order of preference.
   using PoolSet = std::vector<int>;
 
-  // Puts pools whose nodes are there first, the fastest in front. Ordered spot pools and then ordered on-demand pools
-  // follow, by what the job's work costs there.
+  // Returns the pools in the order in which the job prefers them. Pools that take no orders come first, the fastest in
+  // front. Ordered spot pools and then ordered on-demand pools follow, by what the job's work costs in them.
   PoolSet PreferredBy(const Demand& job) const {
     PoolSet set(pools_.size());
     std::iota(set.begin(), set.end(), 0);
@@ -117,7 +117,7 @@ class Sharing {
     });
   }
 
-  // Finds up to `need` slots in these pools, first where the job has some already.
+  // Finds up to `need` slots for the job in the pools of `set`, first where the job has some already.
   SlotList Find(int j, const PoolSet& set, int need) const {
     SlotList found;
     // The job's nodes outside `set` do not count against the quota, because GiveSlots gives them up.
@@ -153,8 +153,8 @@ class Sharing {
     return set;
   }
 
-  // Returns the sets of pools in which the job's minimum may be. A gang is in the pools whose nodes are there, or in
-  // one ordered pool.
+  // Returns the sets of pools in which the job may have its minimum. For a gang, a set is either all pools whose nodes
+  // come by themselves, or one ordered pool.
   std::vector<PoolSet> Choices(int j) const {
     std::vector<PoolSet> choices(1);
     for (const int p : Preferred(j)) {
@@ -194,7 +194,7 @@ class Sharing {
   }
 
   // Serves jobs that lost a part of what they ran on before jobs that wait with nothing. Either kind could keep the
-  // other from its minimum for ever, and the first kind has state in memory.
+  // other from its minimum for ever, and trainers of the first kind still hold state in memory.
   void Minimums(const std::vector<int>& jobs) {
     for (const bool lost_a_part : {true, false}) {
       Turns turns(teams_, usage_);
@@ -210,11 +210,11 @@ class Sharing {
     }
   }
 
-  // Returns whether the job keeps a rest that is too small to run with.
+  // Returns whether the job lost a part of its slots and keeps a rest that is too small to run with.
   bool LostAPart(int j) const { return jobs_[j].firm && total_[j] > 0 && total_[j] < jobs_[j].min; }
 
-  // Returns whether `j` may take what `v` has. Where both lost a part and each keeps what the other needs, the older
-  // job may.
+  // Returns whether job `j` may take slots from job `v`. Where both lost a part and each keeps what the other needs,
+  // the older job may.
   bool MayTakeFrom(int j, int v) const {
     if (jobs_[v].priority != jobs_[j].priority) return jobs_[v].priority < jobs_[j].priority;
     return v > j && LostAPart(v) && LostAPart(j);
@@ -235,30 +235,32 @@ class Sharing {
     const auto kind = std::tuple(jobs_[j].spot, jobs_[j].on_demand, jobs_[j].buys_on_demand, jobs_[j].device,
                                  jobs_[j].most_price, Gang(j));
     const auto failed = failed_.try_emplace(kind, kUnlimited).first;
-    // A job that lost a part may take more from others than the jobs that come after it.
+    // A job that lost a part may take slots from more jobs than one that waits with nothing. So it tries even where no
+    // room could be made for such a waiting job.
     const bool alike = !LostAPart(j);
     if (!alike || missing < failed->second) {
       for (const PoolSet& set : choices) {
         if (!Preempt(j, set)) continue;
         return GiveSlots(j, set, Find(j, set, NeedIn(j, set)));
       }
-      // A job that has a part of a gang lacks less there than any other job would.
+      // A gang that has a part of its slots lacks only `missing` slots in their pool, and more in any other. So a
+      // failure to make room for it does not show that another gang fails, too.
       if (alike && (!Gang(j) || total_[j] == 0)) failed_[kind] = std::min(failed_[kind], missing);
     }
     out_[j].wait = out_[j].taken_by != kNone ? Wait::kPreempted : Wait::kCapacity;
     int in_all = 0;
     for (const int p : choices[0]) in_all += pools_[p].slots;
     if (in_all < jobs_[j].min) {
-      // The job must not keep others from slots that it cannot use.
+      // The job's minimum is more than its pools have, so the job must not keep others from slots that it cannot use.
       hopeless_.push_back(j);
     } else {
       Take(j, Find(j, Owned(j), missing));
-      // The other jobs of the team must leave the job this much of the quota.
+      // The other jobs of the team must leave the job the quota for the rest of its minimum.
       usage_[jobs_[j].team] += (jobs_[j].min - total_[j]) * most_nodes_;
     }
   }
 
-  // Returns how many slots in scope the job may take from others.
+  // Returns how many slots the job may take from other jobs, of those for which `in_scope` is true.
   template <typename InScope>
   int Below(int j, InScope in_scope) const {
     int slots = 0;
@@ -270,15 +272,15 @@ class Sharing {
     return slots;
   }
 
-  // Returns whether the job could run in these pools with all the slots that it may take from others.
+  // Returns whether the job could run in the pools of `set` with all the slots that it may take from other jobs.
   bool CouldRun(int j, const PoolSet& set) const {
     int slots = Below(j, [&](int, int p) { return Has(set, p); });
     for (const int p : set) slots += std::max(0, free_[p]);
     return slots >= NeedIn(j, set);
   }
 
-  // Makes room for the job's minimum with what it may take from others there. Returns false where even that is not
-  // enough.
+  // Makes room for the job's minimum in the pools of `set`, with slots that it may take from other jobs there. Returns
+  // false where even these are not enough.
   bool Preempt(int j, const PoolSet& set) {
     const auto deficit = [&] { return NeedIn(j, set) - CountSlots(Find(j, set, NeedIn(j, set))); };
     const auto in_scope = [&](int, int p) { return Has(set, p); };
@@ -287,8 +289,8 @@ class Sharing {
     return deficit() <= 0;
   }
 
-  // Makes room in the team's quota with what the job may take from the team's other jobs in any pool. Returns false
-  // where even that is not enough.
+  // Makes room in the team's quota with slots that the job may take from the team's other jobs in any pool. Returns
+  // false where even these are not enough.
   bool PreemptTeam(int j) {
     const auto in_scope = [&](int v, int) { return jobs_[v].team == jobs_[j].team; };
     const auto deficit = [&] {
@@ -304,7 +306,7 @@ class Sharing {
     return deficit() <= 0;
   }
 
-  // Takes slots from other jobs until there is no deficit: first those above minimums, then whole jobs.
+  // Takes slots from other jobs until `deficit` returns 0: first the slots above minimums, then those of whole jobs.
   template <typename InScope, typename Deficit>
   void TakeFromBelow(int j, InScope in_scope, Deficit deficit) {
     for (const bool whole : {false, true}) {
@@ -324,7 +326,7 @@ class Sharing {
         if (!taken) continue;
         out_[v].taken_by = j;
         if (!whole) continue;
-        // A job below its minimum runs nowhere.
+        // A job below its minimum runs nowhere, so it loses the rest of its slots, too.
         for (const Slots& s : SlotList(out_[v].slots)) Add(v, s.pool, -s.count);
       }
     }
@@ -379,10 +381,6 @@ class Sharing {
 };
 
 }  // namespace
-
-int CountSlots(const SlotList& slots) {
-  return std::accumulate(slots.begin(), slots.end(), 0, [](int sum, const Slots& s) { return sum + s.count; });
-}
 
 std::vector<Allotment> ShareOut(const std::vector<Supply>& pools, const std::vector<Team>& teams,
                                 const std::vector<Demand>& jobs) {

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/scheduler/share_out.h"
+#include "coordinator/scheduler/demand.h"
+#include "coordinator/scheduler/types.h"
 
 namespace rekindle::scheduler {
 
@@ -35,8 +36,8 @@ class Turns {
     waiting_ = queue.empty() ? kNone : team;
     return job;
   }
-  // The caller must call this after it has served the job that Next returned, because the use of that job's team may
-  // have changed.
+  // The caller must call Served after it has served the job that Next returned, because the usage of that job's team
+  // may have changed.
   void Served() {
     if (waiting_ != kNone && !queues_[waiting_].empty()) due_.push({-Use(waiting_), -waiting_});
     waiting_ = kNone;

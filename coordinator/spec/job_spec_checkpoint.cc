@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "common/objects/object_uri.h"
 #include "common/text/duration.h"
+#include "coordinator/spec/job_spec.h"
 #include "coordinator/spec/spec_checker.h"
 
 namespace rekindle::coordinator {

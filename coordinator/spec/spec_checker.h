@@ -6,18 +6,20 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coordinator/spec/job_spec.h"
+#include "coordinator/spec/defaults.h"
+#include "rekindle/v1/job.pb.h"
 
 namespace rekindle::coordinator {
 
 inline constexpr int kMaxSteps = 100'000'000;
 
-// Fields are paths such as "spec.training.steps". "spec.training" means everything in that section.
+// Fields are paths such as "spec.training.steps". "spec.training" stands for everything in that section.
 using Fields = std::vector<std::string>;
 
 struct Problem {
   std::string field;
-  // `text` begins with the field and ends with the fix. It is one line, except for lists that the command makes itself.
+  // `text` begins with the field and ends with the fix. It is one line. Only checks that the `rekindle` command makes
+  // itself may add a list of further lines.
   std::string text;
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;
   // `reads` are the other fields that the problem speaks of. If it is empty, the field's own value is wrong whatever
@@ -25,22 +27,23 @@ struct Problem {
   Fields reads;
 };
 
-// This class is thread-compatible.
+// A Checker is thread-compatible.
 class Checker {
  public:
   void Refuse(const std::string& field, const std::string& why, Fields reads = {});
   void Require(bool holds, const std::string& field, const std::string& why, Fields reads = {});
   void Range(const std::string& field, double value, double low, double high, Fields reads = {});
   void Above(const std::string& field, double value, double low, double high, Fields reads = {});
-  // Requires a value that is at least 0 and below 1.
+  // Requires that the value is at least 0 and below 1.
   void Share(const std::string& field, double value, Fields reads = {});
   void OneOf(const std::string& field, const std::string& value, const std::vector<std::string>& known,
              Fields reads = {});
-  // Adds a refusal from elsewhere. It belongs to the field with which its message begins ("spec.goals.budget: ...").
-  // Otherwise it belongs to `field`, which is put before the message. With an empty `field` it belongs to no field.
+  // Adds the refusal of a check that does not use a Checker. It belongs to the field with which its message begins
+  // ("spec.goals.budget: ..."). Otherwise it belongs to `field`, which is put before the message. With an empty `field`
+  // it belongs to no field.
   void Add(const std::string& field, const absl::Status& status, Fields reads = {});
 
-  // Returns whether nothing is wrong with these fields, with their parts, or with what they are part of.
+  // Returns whether no problem was found with the given fields, with their parts, or with what they are part of.
   bool Sound(const Fields& fields) const;
   // Returns the problems in the order of the checks. Each field has at most one, and a problem that speaks of another
   // wrong field is left out.
@@ -53,10 +56,10 @@ class Checker {
   std::vector<Problem> problems_;
 };
 
-// Returns the path of the job's field with which the message of a refusal begins, or "" when it begins with none.
+// Returns the path of the job's field with which a refusal's message begins, or "" when it begins with no such path.
 std::string FieldOf(const std::string& message);
 
-// In the functions below, `written` is what the user wrote, and `spec` has every default filled in.
+// In the declarations of checks, `written` is the spec that the user wrote, and `spec` has every default filled in.
 
 // The functions for the optimizer, the schedule, the other levers and recovery are in job_spec_levers.cc.
 void FillLevers(v1::JobSpec& spec);
@@ -74,9 +77,9 @@ Fields FieldsOfSampleSize();
 void FillCheckpoint(v1::JobSpec::Checkpoint& checkpoint, const Defaults& defaults);
 void CheckCheckpoint(Checker& check, const v1::JobSpec& written, const v1::JobSpec& spec);
 void CheckStore(Checker& check, const std::string& field, const std::string& store);
-// Checks the archive of a job whose store is the coordinator's default.
+// Checks the archive of a job whose checkpoint store is the coordinator's default.
 void CheckArchiveOfDefaultStore(Checker& check, const v1::JobSpec& written, const v1::JobSpec& spec);
-// All other functions of this list are in job_spec.cc.
+// The functions for training, workers, goals, seed, priority, team and precision are in job_spec.cc.
 void CheckTraining(Checker& check, const v1::JobSpec& spec);
 void CheckWorkers(Checker& check, const v1::JobSpec& spec);
 void CheckGoals(Checker& check, const v1::JobSpec& spec);

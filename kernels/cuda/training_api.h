@@ -4,15 +4,15 @@
 // Every pointer is device memory. Kernels are asynchronous on the stream, and none of their results comes to the host.
 // A later kernel reads from the device what it needs of an earlier one (whether the gradient is finite, how much it is
 // clipped). Arrays must not overlap unless a comment allows it. Results do not depend on the device, because sums have
-// a fixed order. "The CPU's bits" are those of the CPU kernel of that name in kernels/. A NaN only has to be a NaN
-// there too.
+// a fixed order. "The CPU's bits" are those of the CPU kernel of that name in kernels/. Where the CPU's result is a
+// NaN, the kernel's may be any NaN.
 #ifndef REKINDLE_KERNELS_CUDA_TRAINING_API_H_
 #define REKINDLE_KERNELS_CUDA_TRAINING_API_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/optimizers/adamw.h"
+#include "kernels/optimizers/adamw_factors.h"
 
 // Adds a micro-batch's gradient, unscaled, and finds its largest magnitude (accumulate.h, fixed_point.h). The results
 // have the CPU's bits.
@@ -37,19 +37,20 @@ struct RekindleCudaAccumulate {
 struct RekindleCudaNormPiece {
   std::int64_t offset;
   std::int32_t count;
-  // `exponent` is that of the piece's parameter in fixed point, and 0 otherwise.
+  // `exponent` is that of the parameter's sum in fixed point. It is 0 if the gradient is float32.
   std::int32_t exponent;
   // If `ends_block` is not 0, the next piece belongs to another block.
   std::uint32_t ends_block;
 };
 
-// Holds what follows from a step's norm, for the kernels after it.
+// Holds the norm of a step's gradient and what is computed from it, for the kernels that run after the norm's.
 struct RekindleCudaStep {
   // `squares` is the sum of squares of the summed gradient, with the CPU's bits.
   double squares;
   // `grad_norm` is sqrt(squares) / count.
   double grad_norm;
-  // The gradient is multiplied by `scale`, which has the mean and the clipping in it. It is 0 if `found_inf` is set.
+  // The step multiplies the gradient by `scale`, which combines the division for the mean and the clipping. `scale` is
+  // 0 if `found_inf` is set.
   double scale;
   std::uint32_t found_inf;
 };
@@ -58,7 +59,7 @@ struct RekindleCudaNorm {
   // The summed gradient is in `values` or in `fixed`.
   const float* values;
   const std::int64_t* fixed;
-  // The pieces are in index order.
+  // The pieces are in the order of their elements in the gradient.
   const RekindleCudaNormPiece* pieces;
   std::size_t n_pieces;
   // `squares` is scratch with one element per piece.
@@ -89,15 +90,15 @@ struct RekindleCudaAdamw {
   std::uint16_t* fp16;
 };
 
-// Runs layer_norm.h with the CPU's bits, except for dweight and dbias. Those are summed over rows as layer_norm_order.h
-// says.
+// This struct and the next one hold the arguments of the functions in kernels/layers/layer_norm.h. The results have the
+// CPU's bits, except for dweight and dbias, which are summed over rows as layer_norm_order.h says.
 struct RekindleCudaLayerNormForward {
   const float* x;
   std::int64_t rows, width;
   const float* weight;
   const float* bias;
   float epsilon;
-  // `y` may be `x`.
+  // `y` may be the same array as `x`.
   float* y;
   float* mean;
   float* inverse;
@@ -109,7 +110,7 @@ struct RekindleCudaLayerNormBackward {
   const float* inverse;
   std::int64_t rows, width;
   const float* weight;
-  // `dx` may be `dy`.
+  // `dx` may be the same array as `dy`.
   float* dx;
   float* dweight;
   float* dbias;
@@ -117,7 +118,8 @@ struct RekindleCudaLayerNormBackward {
   float* scratch;
 };
 
-// Runs gelu.h with the CPU's bits.
+// This struct and the next one hold the arguments of the functions in kernels/layers/gelu.h. The results have the CPU's
+// bits.
 struct RekindleCudaGeluForward {
   const float* x;
   std::size_t n;
@@ -131,13 +133,13 @@ struct RekindleCudaGeluBackward {
   float* dx;
 };
 
-// Runs cross_entropy.h. The gradient has the CPU's bits, and the loss has them except for the last bits of the
-// logarithm. A target that is not a class makes its row NaN.
+// Holds the arguments of the function in kernels/layers/cross_entropy.h. The gradient has the CPU's bits, and the loss
+// has them except for the last bits of the logarithm. A target that is not a class makes its row NaN.
 struct RekindleCudaCrossEntropy {
   const float* logits;
   std::int64_t rows, classes;
   const std::int64_t* targets;
-  // `gradient` may be `logits` or null.
+  // `gradient` may be the same array as `logits`, or null.
   float* gradient;
   // `row_losses` has one element per row.
   double* row_losses;

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kernels/optimizers/adamw.h"
+#include "kernels/optimizers/adamw_factors.h"
 #include "kernels/vector/clones.h"
 
 namespace rekindle::kernels {
@@ -14,7 +14,7 @@ struct AdamwElement {
   float weight, first, second;
 };
 
-// Returns the updated element. `g` is the gradient with clipping and mean in it.
+// Returns the updated element. `g` is the gradient after clipping and division for the mean.
 REKINDLE_INLINE AdamwElement UpdateElement(const Adamw& a, float g, AdamwElement e) {
   const float m = e.first + (g - e.first) * a.rate1;
   const float v = e.second * a.beta2 + g * g * a.rate2;

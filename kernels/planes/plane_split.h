@@ -11,24 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/planes/plane_exceptions.h"
 #include "kernels/planes/plane_limits.h"
 
 namespace rekindle::kernels {
 
-// Lists in order the elements whose residual does not fit 16 bits. It does not own its arrays.
-struct PlaneExceptions {
-  uint32_t* index = nullptr;
-  // `bits` has the bits of the elements.
-  uint32_t* bits = nullptr;
-  int64_t capacity = 0;
-  // `count` counts all exceptions. Those beyond `capacity` are counted but not stored.
-  int64_t count = 0;
-};
-
 // Splits x so that half[i] * 2^exponent[i / kPlaneBlock] is x[i] rounded. The exponent is that of the block's largest
-// finite magnitude. If `residual` is given, it gets what is missing, and exceptions are appended with indices counted
-// from `first_index`. If it is nullptr, `exceptions` is not used. Returns how many elements are NaN or infinite. Their
-// halves are NaN or infinite too.
+// finite magnitude. If `residual` is not nullptr, it gets the residuals, and exceptions are appended with indices
+// counted from `first_index`. If `residual` is nullptr, `exceptions` is not used. Returns how many elements are NaN or
+// infinite. Their halves are NaN or infinite too.
 int64_t SplitHalf(const float* x, int64_t n, uint16_t* half, int8_t* exponent, int16_t* residual, uint32_t first_index,
                   PlaneExceptions* exceptions);
 // Merges the planes. With `residual` the result is exact except for the exceptions, whose bits the caller must put in

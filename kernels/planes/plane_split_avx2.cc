@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "kernels/planes/plane_element.h"
+#include "kernels/planes/plane_exceptions.h"
 
 #define REKINDLE_AVX2 __attribute__((target("avx2,f16c")))
 #define REKINDLE_AVX2_INLINE inline __attribute__((target("avx2,f16c"), always_inline))
@@ -23,8 +24,9 @@ REKINDLE_AVX2_INLINE __m256i Load(const void* from) { return _mm256_loadu_si256(
 REKINDLE_AVX2_INLINE __m128i LoadHalf(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 REKINDLE_AVX2_INLINE void Store(void* to, __m256i value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
 
-// The hardware's own prefetching starts again in each page. Lines this far ahead are on their way before it does.
-// Memory behind an array is neither read nor faulted in.
+// The hardware prefetcher starts again in each page. So the code itself prefetches lines that are `kAheadOfFloats` or
+// `kAheadOfHalves` bytes ahead. A prefetch of memory behind an array is harmless: it neither reads that memory nor
+// faults it in.
 constexpr uintptr_t kAheadOfFloats = 2048, kAheadOfHalves = 1024;
 REKINDLE_AVX2_INLINE void Prefetch(const void* at, uintptr_t bytes_ahead) {
   _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(at) + bytes_ahead), _MM_HINT_T0);
@@ -39,7 +41,7 @@ REKINDLE_AVX2_INLINE void StoreFloats(float* to, __m256i bits) {
   }
 }
 
-// The packing instructions work within 128 bits. This function puts the quarters back in order.
+// The packing instructions of AVX2 work within 128 bits, so the quarters of their result have to be put back in order.
 REKINDLE_AVX2_INLINE __m256i InOrder(__m256i packed) { return _mm256_permute4x64_epi64(packed, 0xd8); }
 
 REKINDLE_AVX2_INLINE int64_t SumOfLanes(__m256i lanes) {
@@ -97,7 +99,8 @@ REKINDLE_AVX2_INLINE __m256i FromHalf(__m128i half, const Scale& scale) {
   return _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtph_ps(half), scale.up));
 }
 
-// Computes the residuals of [begin, end) again one by one, with the exceptions among them. This is rare.
+// Computes the residuals of [begin, end) again one by one, and records the exceptions among them. It is called for
+// steps with an exception, which are rare, and for the elements after the last whole step.
 void FindExceptions(const float* x, int64_t begin, int64_t end, const uint16_t* half, int exponent, int16_t* residual,
                     uint32_t first_index, PlaneExceptions& exceptions) {
   for (int64_t i = begin; i < end; ++i) {
@@ -170,8 +173,8 @@ REKINDLE_AVX2 void MergeHalfBlocks(const uint16_t* half, const int8_t* exponents
   if constexpr (kStream) _mm_sfence();
 }
 
-// Returns whether whole lines can be written past the cache. Only memory that begins elsewhere cannot, and no tensor
-// has such memory.
+// Returns whether whole vectors can be written to memory without going through the cache, which needs aligned memory.
+// The memory of every tensor is aligned.
 bool IsAligned(const void* to) { return reinterpret_cast<uintptr_t>(to) % sizeof(__m256i) == 0; }
 
 void MergeHalfAvx2(const uint16_t* half, const int8_t* exponents, const int16_t* residual, int64_t n, float* x) {

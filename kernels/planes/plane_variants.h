@@ -1,18 +1,14 @@
-// Declares the functions of plane_split.h in each variant, for the choice and for tests. This is internal to kernels/.
+// Declares the functions of plane_split.h in each variant. The code that chooses a variant and the tests use them. This
+// is internal to kernels/.
 #ifndef REKINDLE_KERNELS_PLANES_PLANE_VARIANTS_H_
 #define REKINDLE_KERNELS_PLANES_PLANE_VARIANTS_H_
 
-#include "kernels/planes/plane_split.h"
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/planes/plane_exceptions.h"
 
 namespace rekindle::kernels {
-
-inline void AddException(uint32_t index, uint32_t bits, PlaneExceptions& exceptions) {
-  if (exceptions.count < exceptions.capacity) {
-    exceptions.index[exceptions.count] = index;
-    exceptions.bits[exceptions.count] = bits;
-  }
-  ++exceptions.count;
-}
 
 struct PlaneVariant {
   int64_t (*split_half)(const float*, int64_t, uint16_t*, int8_t*, int16_t*, uint32_t, PlaneExceptions*);
@@ -22,9 +18,9 @@ struct PlaneVariant {
   void (*stream_copy)(void*, const void*, size_t);
 };
 
-// Returns the loops written out.
+// Returns the variant of plain loops.
 const PlaneVariant& PlainPlanes();
-// Returns nullptr if the machine or the build has no AVX2 and F16C.
+// Returns the variant for AVX2 and F16C, or nullptr if the machine or the build lacks them.
 const PlaneVariant* Avx2Planes();
 
 }  // namespace rekindle::kernels

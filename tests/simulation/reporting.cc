@@ -9,7 +9,7 @@ namespace rekindle::core::simulation {
 train::Membership PlainOf(const v1::Membership& membership) {
   v1::TrainerDirective directive;
   *directive.mutable_membership() = membership;
-  return train::FromProto(directive).membership;
+  return train::FromProto(directive, /*now=*/0).membership;
 }
 
 void Reporting::Control::Publish(const train::Report& report, bool is_urgent) {

@@ -1,8 +1,9 @@
-"""Checks that adding a thing of a kind that jobs, nodes or fleets choose by name takes its own files and two lists.
+"""Checks that adding, for example, a model, a lever or a provider takes only its own files and entries in two lists.
 
-For each kind the table names one thing that is there. Beside its own files two files of the product may name it, the
-registry of its kind and the list of sources, and a proto if it brings a field of a file that users write. What names it
-elsewhere is knowledge in the wrong place. Its files must be there, and a test must name it."""
+For each kind of thing that jobs, nodes or fleets choose by name, the table names one that exists. Beside its own files
+two files of the product may name it, the registry of its kind and the list of sources, and a proto if it brings a field
+of a file that users write. If another file names it, knowledge is in the wrong place. The thing's own files must exist,
+and a test must name it."""
 
 import dataclasses
 import re
@@ -12,20 +13,21 @@ from repository import Finding
 
 SOURCES = (".h", ".cc", ".cu", ".cuh", ".proto", ".cmake", "CMakeLists.txt")
 TESTS = re.compile(r"_test\.(cc|py)$")
-# Lists of sources name tests, too. These are left out, because a test does not count.
+# Names of test files in a line are ignored, because a test may be named after what it tests.
 TEST_SOURCE = re.compile(r"\S+_test\.(cc|cu|py)\b")
 MOST_FILES = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class Thing:
-    """Describes one thing. `own` matches the paths of its files, and `names` what names it in a file."""
+    """Describes one thing, such as the optimizer `lion`. `own` matches the paths of its own files, and `names` matches
+    the words by which a line of code refers to it."""
 
     kind: str
     name: str
     own: str
     names: str = ""
-    # A field of a file that users write is in its proto.
+    # `brings_field` says that users write a field for the thing in a job or fleet file, so that a proto names it, too.
     brings_field: bool = False
 
     def pattern(self):
@@ -35,27 +37,30 @@ class Thing:
 
 
 THINGS = [
-    # The tensors of GPT-2 were published as "h.0.mlp.c_fc.weight" ...
+    # The pattern for `mlp` leaves out names such as "h.0.mlp.c_fc.weight", under which the tensors of GPT-2 were
+    # published.
     Thing("model", "mlp", r"worker/models/(declared|kinds)/mlp\.",
           r"(?<![A-Za-z])mlp(?!\.c_)(?![A-Za-z])|(?<![A-Z])(Mlp|MLP)(?![a-z])", brings_field=True),
-    # "table" is an ordinary word, too. These are the ways in which code names the kind of data.
-    Thing("data kind", "table", r"worker/data/(declared|kinds)/(table|parquet|parquet_arrow)\.",
+    # "table" is an ordinary word, too, so the pattern lists the forms in which code names the data kind `table`.
+    Thing("data kind", "table", r"worker/data/(declared|kinds)/(table|table_rows|parquet|parquet_arrow)\.",
           r"\"table\"|\bdata\.table|\btable\(\)|_table\(|\(Table\)|TableData|OpenTable|(declared|kinds)/table|"
           r"REKINDLE_DATA_KINDS .*\btable\b|message Table\b", brings_field=True),
-    # "operator" is a word of C++, too. For users the source has two names, "file" and "command".
+    # "operator" is a word of C++, too, so the pattern lists the names that code has for this notice source. Its names
+    # for users are "file" and "command".
     Thing("notice source", "operator", r"worker/agent/notices/operator_notices\.",
           r"operator_notices|New(File|Command)Source|k(File|Command)Notices"),
     Thing("optimizer", "lion", r"(worker/train/levers/optimizer_|worker/train/optimizers/|kernels/optimizers/)lion\."),
     Thing("schedule", "plateau", r"worker/train/levers/schedule_plateau\.", brings_field=True),
     Thing("lever", "early_stop", r"worker/train/levers/early_stop\.", brings_field=True),
-    # "exec" is a call of the system and a part of a kubeconfig, too. The provider brings a section of the fleet file.
+    # "exec" is a system call and a part of a kubeconfig, too, so the pattern lists the forms in which code names the
+    # provider. A fleet file has a section for this provider.
     Thing("provider", "exec", r"coordinator/fleet/providers/exec/",
           r"(?<!\[)\"exec\"|Exec(?![a-z])|fleet_exec|providers/exec|add_subdirectory\(exec\)", brings_field=True),
 ]
 
 
 def naming(repository, thing):
-    """Returns {path: line} of the files of the product, outside of the thing's own, that name it."""
+    """Returns {path: line} of the product's files that name the thing and are not its own files."""
     pattern, own = thing.pattern(), re.compile(thing.own)
     found = {}
     for path in repository.select(*SOURCES):

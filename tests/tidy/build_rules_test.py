@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests the same of the rules that a compiler, a formatter or a build folder helps to check."""
+"""Tests the rules about time and mutexes, and those that need a compiler or a build folder, on bad snippets."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
+import clocks
 import formatting
 import mutexes
 import registered
@@ -16,7 +17,7 @@ from repository import Repository
 
 
 def found(rule, files):
-    """Returns the sorted (path, line) of the findings that fail a run."""
+    """Returns the sorted (path, line) of the rule's findings, without its warnings."""
     return sorted((one.path, one.line) for one in rule.check(Repository(files)) if not one.warning)
 
 
@@ -32,6 +33,19 @@ class Mutexes(unittest.TestCase):
         self.assertEqual(found(mutexes, {"cli/a.h": guarded}), [])
         said = "  // `a_` is held while the file is written. It guards no field.\n  Mutex a_;\n"
         self.assertEqual(found(mutexes, {"cli/a.h": said}), [])
+
+
+class Clocks(unittest.TestCase):
+    def test_a_function_in_place_of_a_time_source(self):
+        self.assertEqual(found(clocks, {"cli/a.h": "\nstd::function<double()> now_;\n"}), [("cli/a.h", 2)])
+        self.assertEqual(found(clocks, {"common/time/clock.h": "using TimeSource = std::function<double()>;\n"}), [])
+
+    def test_two_clocks(self):
+        reads = "double a = common::SteadySeconds();\n"
+        self.assertEqual(found(clocks, {"cli/a.h": "common::TimeSource clock_;\n", "cli/a.cc": reads}),
+                         [("cli/a.cc", 1)])
+        self.assertEqual(found(clocks, {"cli/a.h": "int a_;\n", "cli/a.cc": reads}), [])
+        self.assertEqual(found(clocks, {"cli/a.h": "common::TimeSource clock_ = common::SteadySeconds;\n"}), [])
 
 
 class ThreadSafety(unittest.TestCase):
@@ -107,7 +121,8 @@ class Unused(unittest.TestCase):
 
 class Registered(unittest.TestCase):
     def compare(self, targets, tests):
-        """Returns the paths of the rule's findings for a tree of three sources. `targets` is {source: target}."""
+        """Returns the paths that the rule `registered` reports in a tree of three sources. `targets` maps each source
+        that is compiled to its target."""
         files = dict.fromkeys(["a/x.cc", "a/x_test.cc", "tests/y_test.py"], "")
         commands = [{"directory": "/b", "file": f"/src/{path}",
                      "command": f"g++ -o a/CMakeFiles/{target}.dir/{path}.o -c /src/{path}"}

@@ -1,4 +1,4 @@
-"""Checks which room may include what: the order of rooms, and which outside parts each may reach.
+"""Checks which room (a folder of sources) may include which others, and which outside headers it may reach.
 
 docs/architecture.md has the table of rooms. Includes are followed through the project's own headers."""
 
@@ -22,10 +22,9 @@ WORLD = re.compile(
 )
 OUTSIDE = {"world": WORLD, "rpc": RPC, "torch": TORCH, "cuda": CUDA, "nccl": NCCL, "objects": OBJECTS}
 
-# The rooms are listed from the lowest to the highest, each with the outside parts that it may reach. A room includes
-# itself and those above it in this list.
+# The rooms (folders of sources) are listed from the lowest to the highest, each with the kinds of `OUTSIDE` headers
+# that it may reach. A room may include itself and the rooms before it in this list.
 ROOMS = [
-    ("cmake/precompiled", "world rpc"),
     ("common/check", ""),
     ("kernels/vector", ""),
     ("kernels/sums", ""),
@@ -154,10 +153,11 @@ ROOMS = [
     ("cli/program", "world rpc"),
 ]
 RANK = {room: rank for rank, (room, _) in enumerate(ROOMS)}
-# A file that matches `OUT_OF_PRODUCT` may include all of the product, and no file of the product includes it.
+# A file that matches `OUT_OF_PRODUCT` may include all of the product, but no file of the product may include it.
 OUT_OF_PRODUCT = re.compile(
     r"^(bench|tests|examples)/|/(testing|fuzz|testdata)/|^coordinator/core/(scenario|simulation)/|_test\.(cc|cu)$")
-# The plugins that use Arrow are loaded behind a header that shows nothing of it.
+# Only the plugins that use Arrow may include its headers. The headers through which the product loads these plugins
+# include none of them.
 ARROW_FILES = ("common/objects/object_store_arrow.cc", "worker/data/kinds/parquet_arrow.cc")
 
 
@@ -201,7 +201,40 @@ def check(repository):
     for path in graph.direct:
         if not OUT_OF_PRODUCT.search(path):
             yield from check_file(graph, path)
+    yield from cycles(graph)
     yield from torch_and_rpc(graph)
+
+
+def module_of(path):
+    """Returns a header and its source file under one name."""
+    return path.rpartition(".")[0]
+
+
+def cycles(graph):
+    """Finds modules of the product that need each other, which nobody can read or test alone."""
+    needs = {}
+    for path in graph.direct:
+        if OUT_OF_PRODUCT.search(path):
+            continue
+        names = {module_of(name) for _, name in graph.direct[path] if name in graph.direct}
+        needs.setdefault(module_of(path), set()).update(names - {module_of(path)})
+
+    def reached(module):
+        seen, stack = set(), [module]
+        while stack:
+            for name in needs.get(stack.pop(), set()) - seen:
+                seen.add(name)
+                stack.append(name)
+        return seen
+
+    for path in graph.direct:
+        module = module_of(path)
+        for line, name in graph.direct[path]:
+            other = module_of(name)
+            # The name that comes last in the alphabet carries the finding, so that a cycle of two has one finding.
+            if other < module and not OUT_OF_PRODUCT.search(path) and module in reached(other):
+                yield Finding(path, line, f"includes {name}, and {other} needs {module}",
+                              "move what both need into a header of its own")
 
 
 def check_file(graph, path):
@@ -220,7 +253,8 @@ def check_file(graph, path):
                           "includes only go down: pass in what is needed, or move it below")
     reaches = dict(ROOMS)[room].split()
     for kind, pattern in OUTSIDE.items():
-        # A header that has the same limit is reported itself, so the search does not enter it.
+        # The search stops at a header whose room may not reach this kind either, because that header has its own
+        # finding.
         way = None if kind in reaches else graph.way(path, pattern, stop=lambda other: kind not in reach_of(other))
         if way:
             yield finding(path, way, f"{room} may not reach that ({kind}): see ROOMS in tests/tidy/includes.py")

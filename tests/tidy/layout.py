@@ -16,9 +16,7 @@ def check(repository):
     yield from readmes(repository)
     yield from rooms(repository)
     for path in repository.select(".h", ".cuh"):
-        # Only the compiler's command line includes the headers that are compiled once.
-        if not path.startswith("cmake/precompiled/"):
-            yield from guard(repository, path)
+        yield from guard(repository, path)
 
 
 def lengths(repository):
@@ -46,8 +44,11 @@ def rooms(repository):
         if len(files) > MOST_FILES:
             yield Finding(room, 1, f"has {len(files)} files, and {MOST_FILES} are the most",
                           "find the two ideas in it, and give each a folder")
-        if files and f"{room}/README.md" not in repository.paths:
-            yield Finding(f"{room}/README.md", 1, "is missing",
+        readme = f"{room}/README.md"
+        if readme in repository.paths and repository.text(readme).split("\n")[0] != f"# {room}":
+            yield Finding(readme, 1, "does not begin with the room's name", f"write: # {room}")
+        if files and readme not in repository.paths:
+            yield Finding(readme, 1, "is missing",
                           "ten lines: what lives in the folder, what may not, where to start")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests that each rule of the text finds its bad snippet, names the line, and leaves the good snippet alone."""
+"""Tests that each rule that only reads text finds its bad snippet, names the line, and leaves the good one alone."""
 
 import unittest
 
@@ -15,7 +15,7 @@ from repository import Repository
 
 
 def found(rule, files):
-    """Returns the sorted (path, line) of the findings that fail a run."""
+    """Returns the sorted (path, line) of the rule's findings, without its warnings."""
     return sorted((one.path, one.line) for one in rule.check(Repository(files)) if not one.warning)
 
 
@@ -35,6 +35,16 @@ class Includes(unittest.TestCase):
     def test_a_folder_that_is_no_room(self):
         self.assertEqual(found(includes, {"worker/train/x.cc": ""}), [("worker/train/x.cc", 1)])
         self.assertEqual(found(includes, {"worker/train/testing/x.cc": "", "tests/simulation/x.cc": ""}), [])
+
+    def test_two_modules_that_need_each_other(self):
+        files = {
+            "common/text/a.h": "",
+            "common/text/a.cc": '#include "common/text/a.h"\n#include "common/text/b.h"\n',
+            "common/text/b.h": '#include "common/text/a.h"\n',
+        }
+        self.assertEqual(found(includes, files), [("common/text/b.h", 1)])
+        files["common/text/b.h"] = '#include "common/text/types.h"\n'
+        self.assertEqual(found(includes, {**files, "common/text/types.h": ""}), [])
 
     def test_nothing_for_tests_in_the_product(self):
         files = {"cli/text/a.cc": '#include "cli/testing/b.h"\n', "cli/testing/b.h": ""}
@@ -203,7 +213,7 @@ class Documents(unittest.TestCase):
 
 
 class Adding(unittest.TestCase):
-    """The optimizer of these tests is `sum`. It has its file, its registry, its list of sources and a test."""
+    """The tests add an optimizer `sum`. It has its file, its registry, its list of sources and a test."""
 
     GOOD = {
         "kernels/sum.cc": "void Sum();", "kernels/registry.cc": "&kSumOptimizer",
@@ -219,7 +229,7 @@ class Adding(unittest.TestCase):
     def test_two_lists_may_name_it(self):
         self.assertEqual(self.found(), [])
         self.assertEqual(self.found({"kernels/sum.h": "Sum", "docs/a.md": "sum", "tests/sum.cc": "kSum"}), [])
-        # These are other words, and a list of sources may name a test.
+        # The words in cli/a.cc only resemble the name `sum`. The list of sources names only a test of `sum`, as it may.
         fine = {"cli/a.cc": "kSummary = assume + resum;", "worker/CMakeLists.txt": "rk_test(t SRCS x_sum_test.cc)"}
         self.assertEqual(self.found(fine), [])
 
@@ -268,17 +278,19 @@ class Layout(unittest.TestCase):
 
     def test_files_of_a_room(self):
         room = "worker/numeric"
-        files = {"worker/README.md": "", f"{room}/README.md": "", **{f"{room}/{i}.cc": "" for i in range(24)},
+        files = {"worker/README.md": "", f"{room}/README.md": f"# {room}", **{f"{room}/{i}.cc": "" for i in range(24)},
                  f"{room}/0_test.cc": "", f"{room}/testing/x.cc": ""}
         self.assertEqual(found(layout, files), [])
+        self.assertEqual(found(layout, {**files, f"{room}/README.md": "#worker / numeric"}), [(f"{room}/README.md", 1)])
         self.assertEqual(found(layout, {**files, f"{room}/24.cc": ""}), [(room, 1)])
 
     def test_files_of_a_room_of_benches(self):
         room = "bench/step"
-        files = {"bench/README.md": "", f"{room}/README.md": "", **{f"{room}/{i}.py": "" for i in range(24)}}
+        files = {"bench/README.md": "# bench", f"{room}/README.md": f"# {room}",
+                 **{f"{room}/{i}.py": "" for i in range(24)}}
         self.assertEqual(found(layout, files), [])
         self.assertEqual(found(layout, {**files, f"{room}/24.py": ""}), [(room, 1)])
-        self.assertEqual(found(layout, {"bench/README.md": "", f"{room}/a.py": ""}), [(f"{room}/README.md", 1)])
+        self.assertEqual(found(layout, {"bench/README.md": "# bench", f"{room}/a.py": ""}), [(f"{room}/README.md", 1)])
 
     def test_guard(self):
         name = "REKINDLE_KERNELS_A_B_H_"
@@ -324,7 +336,7 @@ class Functions(unittest.TestCase):
 
 class Rooms(unittest.TestCase):
     def files(self, change=lambda table: table):
-        """Returns a tree whose document has the table of rooms, after `change`."""
+        """Returns a tree whose document has the table of rooms as `change` returns it."""
         room = rooms.ROOMS[0][0]
         readmes = {f"{room}/README.md": f"# {room}\n\nWhat lives\nhere.\n\nMore.\n"}
         table = rooms.table(Repository(readmes))
@@ -336,7 +348,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual(found(rooms, {}), [])
 
     def test_a_table_that_differs(self):
-        # The document has the first room in line `first`.
+        # Line `first` of the document has the first room of the table.
         first = 5
         changed = self.files(lambda table: table.replace("What lives here.", "Other."))
         self.assertEqual(found(rooms, changed), [(rooms.DOCUMENT, first)])

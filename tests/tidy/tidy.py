@@ -10,6 +10,7 @@ import os
 import sys
 
 import adding
+import clocks
 import documents
 import formatting
 import functions
@@ -25,9 +26,9 @@ import words
 from repository import Repository
 
 RULES = {
-    "adding": adding, "documents": documents, "format": formatting, "functions": functions, "includes": includes,
-    "layout": layout, "links": links, "mutexes": mutexes, "registered": registered, "rooms": rooms,
-    "thread_safety": thread_safety, "unused": unused, "words": words,
+    "adding": adding, "clocks": clocks, "documents": documents, "format": formatting, "functions": functions,
+    "includes": includes, "layout": layout, "links": links, "mutexes": mutexes, "registered": registered,
+    "rooms": rooms, "thread_safety": thread_safety, "unused": unused, "words": words,
 }
 
 

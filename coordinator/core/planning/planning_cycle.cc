@@ -12,6 +12,7 @@
 #include "coordinator/core/planning/gang_circles.h"
 #include "coordinator/core/planning/goals.h"
 #include "coordinator/core/planning/plan_view.h"
+#include "coordinator/core/planning/plan_view_maker.h"
 #include "coordinator/core/planning/pools.h"
 #include "coordinator/core/planning/released_slots.h"
 #include "coordinator/core/planning/slot_placement.h"
@@ -31,7 +32,7 @@ std::string Describe(const Job& job) {
 
 std::string Nodes(int count) { return absl::StrCat(count, count == 1 ? " node" : " nodes"); }
 
-// A Cycle decides, once, on what jobs hold already.
+// A Cycle runs one planning cycle: it decides once what jobs have from now on, given what they hold already.
 class Cycle {
  public:
   explicit Cycle(Turn& turn)
@@ -43,7 +44,7 @@ class Cycle {
     for (size_t j = 0; j < view_.jobs.size(); ++j) Follow(j);
     std::vector<int> missing = PlaceSlots(view_, plans_);
     for (size_t j = 0; j < view_.jobs.size(); ++j) {
-      // A job that waits for workers counts on its slots.
+      // A job that waits for workers counts its slots, so it is looked at again when they have changed.
       if (view_.jobs[j].placed) again_.insert(j);
     }
     const std::vector<int> leaving = CountLeaving(view_);
@@ -52,7 +53,7 @@ class Cycle {
     double& at = turn_.state.plan_at;
     at = std::min({at, view_.look_at, OrderPools(turn_, view_, missing, why_)});
     for (size_t j = 0; j < view_.jobs.size(); ++j) {
-      // Jobs that have nothing yet and wait are looked at, too.
+      // Jobs whose plans change with time are planned again soon, even if they have nothing yet and wait.
       const Job& job = *view_.jobs[j].job;
       const bool wants = view_.demands[j].view != nullptr && view_.demands[j].demand.min > 0;
       if (IsTimely(job) && (wants || !job.wishes.units.empty())) {
@@ -108,8 +109,8 @@ class Cycle {
     Give(j);
   }
 
-  // Tells what a halted job waits for. One that stopped for hours, or for another job, may wait for something else by
-  // now.
+  // Shows what a halted job waits for. A job that stopped for its off-peak hours, or for another job, may wait for
+  // something else by now.
   void SayWhatHaltWaitsFor(size_t j, bool waited, const std::string& hours) {
     Job& job = *view_.jobs[j].job;
     const bool come = hours.empty() && (waited || IsForHours(job));
@@ -120,7 +121,7 @@ class Cycle {
     again_.insert(j);
   }
 
-  // Makes what its planner decided the job's units.
+  // Sets the job's units to what its planner has decided.
   void Learn(size_t j) {
     Job& job = *view_.jobs[j].job;
     if (view_.demands[j].view == nullptr) return;
@@ -150,18 +151,19 @@ class Cycle {
     return absl::StrCat(Describe(*view_.jobs[allotment.taken_by].job), " needs it (has ", SpecOf(job).priority(), ")");
   }
 
-  // Returns whether a job has to leave now for the one above it. A job that goes on because the one above it cannot run
-  // yet does not need what is below it either. The one above has a higher priority or is older, so the recursion ends.
+  // Returns whether a job has to leave its slots now for the job above it, which takes them. It need not while the job
+  // above works on slots of its own that it does not have to leave yet either. The job above has a higher priority or
+  // is older, so the recursion ends.
   bool MustLeaveNow(size_t j, const std::vector<int>& leaving) const {
     const int above = plans_[j].allotment.taken_by;
     if (above == scheduler::kNone) return true;
-    // The job above stops itself, and is allotted slots anew then.
+    // The job above stops in this cycle because gangs would wait for each other, so it does not take the slots now.
     if (view_.jobs[above].circles) return false;
     if (!CanTake(view_.jobs[above], view_.jobs[j], leaving)) return false;
     return !view_.jobs[above].runs || MustLeaveNow(above, leaving);
   }
 
-  // Lets the job leave what jobs above take, once these can run with it.
+  // Lets the job leave the slots that jobs above it take, once these jobs can run with them.
   void Leave(size_t j, const std::vector<int>& leaving) {
     JobSlots& slots = view_.jobs[j];
     Job& job = *slots.job;
@@ -210,8 +212,8 @@ class Cycle {
     GiveUpAtRisk(j);
   }
 
-  // Returns why a slot is given up. That was decided once, because of the job that took it. From then on the slot is no
-  // part of what the job may have.
+  // Returns why the job gives a slot up. Only the cycle in which another job takes the slot knows that reason. Later
+  // cycles do not allot the slot to the job any more, so they repeat the earlier reason.
   std::string WhyGiven(size_t j, const SlotAt& at) const {
     const JobSlots& slots = view_.jobs[j];
     if (slots.moved) return kMoved;
@@ -220,7 +222,7 @@ class Cycle {
     return WhyTaken(*slots.job, plans_[j].allotment);
   }
 
-  // Gives up slots on nodes that may be taken soon, but not before as many others have arrived.
+  // Gives up slots on nodes that may be taken soon, but not before trainers in as many other slots have arrived.
   void GiveUpAtRisk(size_t j) {
     JobSlots& slots = view_.jobs[j];
     if (slots.at_risk.empty()) return;
@@ -233,10 +235,10 @@ class Cycle {
     }
   }
 
-  // Returns the pool of a group. It is empty for nodes that name none, and come by themselves.
+  // Returns the name of a group's pool. It is empty for nodes that name no pool and that nobody orders.
   const std::string& Pool(int group) const { return view_.groups[group].pool; }
 
-  // Returns what the job is allotted in a group, and what it keeps there until it has moved.
+  // Returns how many slots the job is allotted in a group, including those that it keeps there until it has moved.
   int AllottedOf(size_t j, int group) const {
     const std::vector<Unit>& units = view_.jobs[j].job->wishes.units;
     const auto kept = std::count_if(units.begin(), units.end(),
@@ -249,7 +251,7 @@ class Cycle {
   std::vector<scheduler::JobPlan> plans_;
   // `again_` holds jobs in order of submission, because where they lie in memory must decide nothing.
   std::set<size_t> again_;
-  // `why_` says for each group why more is ordered.
+  // `why_` says for each group why more nodes are ordered.
   std::vector<std::string> why_;
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/certainty/certainty.h"
 #include "coordinator/core/choices/micro_batch.h"
+#include "coordinator/core/members/candidates.h"
 #include "coordinator/core/record/found_jobs.h"
 #include "coordinator/core/record/record_age.h"
 #include "coordinator/core/state/core_state.h"
@@ -16,11 +17,12 @@
 namespace rekindle::core {
 namespace {
 
-// With kAny a job also takes slots where it was found that it cannot use them.
+// With kAny a job also takes slots that are known to be unfit for it.
 enum class Fit { kKnown, kAny };
 
-// Gives up to `count` free slots to the job, by name, and returns how many it lacks. A job that looks for its
-// micro-batch does so where memory is scarcest, so that it fits the other nodes, too.
+// Gives the job up to `count` free slots, in the order of their nodes' names, and returns how many it lacks. A job that
+// looks for the size of its micro-batch gets the slots with the least memory first, so that the size fits the other
+// nodes, too.
 int TakeSlots(Job& job, Fit fit, std::vector<SlotAt>& free, size_t& next, int count) {
   if (FindsMicroBatch(job)) {
     std::stable_sort(free.begin() + static_cast<std::ptrdiff_t>(next), free.end(),
@@ -74,7 +76,7 @@ bool LivesAt(const Job& job, const std::string& slot) {
 std::vector<NodeSlot> LivingSlots(const Job& job) {
   std::vector<NodeSlot> slots;
   slots.reserve(job.record.membership().members_size());
-  // It costs more to look up each member than to see that nobody has died.
+  // All members live if none of the job's trainers has died. To see that costs less than to look up each member.
   const bool all_live = !job.record.released() && std::all_of(job.trainers.begin(), job.trainers.end(),
                                                               [](const auto& t) { return t.second.death.empty(); });
   for (const v1::Member& member : job.record.membership().members()) {
@@ -84,8 +86,21 @@ std::vector<NodeSlot> LivingSlots(const Job& job) {
   return slots;
 }
 
+bool CouldJoin(const Turn& turn, const Job& job, const std::string& slot) {
+  const auto begin = job.trainers.lower_bound(slot + "/");
+  for (auto it = begin; it != job.trainers.end() && ShortName(it->first) == slot; ++it) {
+    if (MayJoin(turn.state, job, it->second, turn.now)) return true;
+  }
+  return false;
+}
+
+bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at) {
+  const std::string name = NameOf(at);
+  return LivesAt(job, name) || CouldJoin(turn, job, name);
+}
+
 void FreeSlots(State& state) {
-  // The map is hashed because it is asked for every slot.
+  // `serving` is hashed because it is looked up for every slot.
   absl::flat_hash_map<std::string_view, const Job*> serving;
   for (const auto& [uid, job] : state.jobs) {
     if (!IsOver(job) && (!job.record.released() || IsBehind(job))) serving[uid] = &job;
@@ -95,7 +110,8 @@ void FreeSlots(State& state) {
       const auto it = serving.find(slot.second);
       if (it == serving.end()) return !IsLeftAlone(state, reported, slot.first);
       if (reported.lost) {
-        // Members on a lost node may step for as long as nobody knows that they do not.
+        // Members on a lost node may still step for as long as nobody knows that they have ended, so their slots are
+        // not free.
         return HasEnded(*it->second) || !LivesAt(*it->second, absl::StrCat(node_name, "/", slot.first));
       }
       if (reported.reported && slot.first >= reported.report.slots()) return true;
@@ -138,7 +154,8 @@ std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan
       if (more <= 0) continue;
       std::vector<SlotAt>& free = view.groups[s.pool].free;
       int lacks = TakeSlots(*view.jobs[j].job, Fit::kKnown, free, next[s.pool], more);
-      // No node can be ordered here in place of unfit ones, and one that comes back may have been mended.
+      // In a pool that takes no orders, no node can be ordered in place of unfit ones. An unfit node that comes back
+      // may have been mended, so the job takes it again.
       const bool ordered = static_cast<size_t>(s.pool) < view.ordered.size();
       if (lacks > 0 && !ordered) lacks = TakeSlots(*view.jobs[j].job, Fit::kAny, free, next[s.pool], lacks);
       view.jobs[j].placed = view.jobs[j].placed || lacks < more;

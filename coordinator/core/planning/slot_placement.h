@@ -11,23 +11,29 @@
 
 namespace rekindle::core {
 
-// Returns whether the trainer there has other data or arithmetic than the job, and is no member.
+// Returns whether the slot is unfit for the job: a trainer there had other data or arithmetic than the job, and no
+// member lives there.
 bool IsUnfit(const Job& job, const SlotAt& at);
 
-// Returns whether a member of the job lives on that "<node>/<slot>".
+// Returns whether a member of the job lives in the slot, given as "<node>/<slot>".
 bool LivesAt(const Job& job, const std::string& slot);
-// Returns all such slots, in order. Their names point into the job's record.
+// Returns all slots in which members of the job live, in order. Their names point into the job's record.
 std::vector<NodeSlot> LivingSlots(const Job& job);
+
+// Returns whether the slot, given as "<node>/<slot>", has a trainer of the job that is no member and can become one.
+bool CouldJoin(const Turn& turn, const Job& job, const std::string& slot);
+// Returns whether that slot has a trainer of the job that is a member, or can join.
+bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at);
 
 // Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.
 void FreeSlots(State& state);
 
-// Lets the rest of a gang stay until all of it has come together in the other pool that the plan names, because the
-// rest keeps the gang's state.
+// Lets the rest of a gang stay in the old pool until the whole gang has slots in the other pool that the plan names,
+// because the rest keeps the gang's state.
 void KeepTheRest(const PlanView& view, const JobSlots& slots, scheduler::JobPlan& plan);
 
-// Gives free slots to jobs as far as their plans go. A slot keeps its job as long as both last. Returns how many more
-// slots the plans need, by group, for which there is no node.
+// Gives free slots to jobs as far as their plans go. A slot keeps its job as long as the slot and the job exist.
+// Returns for each group how many slots of the plans no node provides yet.
 std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans);
 
 }  // namespace rekindle::core

@@ -22,8 +22,7 @@ constexpr double kEndMachinesSeconds = 7;
 constexpr size_t kProcessBytes = 8;
 constexpr char kDatabase[] = "state.db";
 
-// Returns whether the coordinator makes a token of its own, because without one everybody on this machine might call
-// it.
+// Returns whether the coordinator makes a token of its own, because without one everybody on its machine might call it.
 bool NeedsOwnToken(const CoordinatorServer::Options& options) {
   return options.own_token && !options.rpc.security.HasTls() && common::IsLoopback(options.rpc.listen);
 }
@@ -31,7 +30,8 @@ bool NeedsOwnToken(const CoordinatorServer::Options& options) {
 absl::StatusOr<JobReach> ReachOfJobs(const CoordinatorServer::Options& options) {
   if (absl::Status roots = data::DataRoots::CheckRoots(options.data_roots); !roots.ok()) return roots;
   JobReach reach{.here = common::IsLocalAddress(options.rpc.listen)};
-  // When it listens beyond loopback, the nodes' files are not on this machine, and each node has roots of its own.
+  // Without `data_roots` the coordinator itself allows all folders. Where it listens beyond loopback, the files that
+  // jobs read are on the nodes, and each node has its own list of folders that jobs may read.
   const std::vector<std::string> all = {"/"};
   const common::Security& keys = options.rpc.security;
   reach.roots = data::DataRoots(options.data_roots.empty() ? all : options.data_roots,
@@ -88,13 +88,13 @@ absl::Status CoordinatorServer::OpenFolder(Options& options) {
 }
 
 absl::Status CoordinatorServer::OpenFleet(const Options& options) {
-  absl::StatusOr<std::unique_ptr<FleetWatch>> fleet =
-      FleetWatch::Open({.fleet = options.fleet, .data = folder_->path(), .endpoint_file = folder_->File("endpoint")},
-                       {.machines = {.pool = [this](const core::PoolReported& report) { loop_->Report(report); },
-                                     .price = [this](const core::PriceHeard& heard) { loop_->HearPrice(heard); }},
-                        .prices = [this](core::PriceBook prices) { loop_->SetPrices(std::move(prices)); },
-                        .carbon = [this](core::CarbonBook carbon) { loop_->SetCarbon(std::move(carbon)); }},
-                       options.clocks.wall);
+  absl::StatusOr<std::unique_ptr<FleetWatch>> fleet = FleetWatch::Open(
+      {.fleet = options.fleet, .data = folder_->path(), .endpoint_file = folder_->File("endpoint")},
+      {.machines = {.pool = [this](const core::PoolReported& report) { loop_->inbox().Report(report); },
+                    .price = [this](const core::PriceHeard& heard) { loop_->inbox().HearPrice(heard); }},
+       .prices = [this](core::PriceBook prices) { loop_->inbox().SetPrices(std::move(prices)); },
+       .carbon = [this](core::CarbonBook carbon) { loop_->inbox().SetCarbon(std::move(carbon)); }},
+      options.clocks.wall);
   if (!fleet.ok()) return fleet.status();
   fleet_ = *std::move(fleet);
   return absl::OkStatus();
@@ -197,8 +197,8 @@ void CoordinatorServer::MakeServices(const Options& options, JobReach reach) {
                            .logs = logs_.get()});
 }
 
-// The port comes before the loop, because a port in use must not change the state. Calls wait in the loop's queue until
-// it runs.
+// The port is opened before the loop starts, because a port in use must not change the state. Until the loop runs,
+// calls wait in its queue.
 absl::Status CoordinatorServer::Listen(const Options& options) {
   absl::StatusOr<std::unique_ptr<common::Server>> server =
       common::Server::Start(options.rpc, {trainers_.get(), nodes_.get(), users_.get()});
@@ -215,13 +215,14 @@ absl::Status CoordinatorServer::Listen(const Options& options) {
 absl::Status CoordinatorServer::StartDeciding(const ClusterRecord& cluster, const std::string& advertise) {
   if (cluster.superseded_by) Supersede(cluster);
   if (absl::Status loaded = loop_->Start(); !loaded.ok()) return loaded;
-  // A coordinator that listens first does not know all jobs yet.
+  // A coordinator that listens to nodes and trainers before it decides does not know all jobs yet, so it keeps all
+  // logs.
   if (!cluster.listen_first && !cluster.superseded_by) RemoveOldLogs();
   if (absl::Status written = WriteEndpoint(advertise); !written.ok()) return written;
   if (!cluster.superseded_by) {
     if (absl::Status started = fleet_->Start(); !started.ok()) return started;
   }
-  // The coordinator may have been superseded in the meantime.
+  // The coordinator may have been superseded while the machines were being started.
   if (voice_->superseded()) fleet_->machines().Stop();
   return absl::OkStatus();
 }
@@ -235,7 +236,7 @@ void CoordinatorServer::ForgetLog(const std::string& uid) {
 }
 
 void CoordinatorServer::RemoveOldLogs() {
-  const absl::Status posted = loop_->Post([this] {
+  const absl::Status posted = loop_->inbox().Post([this] {
     if (!loop_->ended().ok()) return;
     std::set<std::string> uids;
     for (const v1::JobRecord* record : loop_->cluster().Jobs()) uids.insert(record->job().uid());
@@ -244,7 +245,7 @@ void CoordinatorServer::RemoveOldLogs() {
   if (!posted.ok()) log::Warning("old logs are not looked for", {{"error", std::string(posted.message())}});
 }
 
-// From now on the other coordinator orders the machines.
+// From now on the coordinator that has taken over orders the machines.
 void CoordinatorServer::Supersede(const ClusterRecord& record) {
   loop_->Supersede(ToWrites(record), DescribeSuperseded(record), [this] { fleet_->machines().Stop(); });
 }

@@ -21,7 +21,7 @@ absl::StatusOr<v1::Fleet> ReadFleet(const std::string& path) {
   return fleet::ParseFleet(*text, path);
 }
 
-// Returns the Unix time at which the file was written, or 0 where that is not known.
+// Returns the Unix time at which the file was written, or 0 where the time is not known.
 double WrittenAt(const std::string& path) {
   struct stat facts = {};
   return stat(path.c_str(), &facts) == 0 ? static_cast<double>(facts.st_mtim.tv_sec) : 0;
@@ -30,7 +30,7 @@ double WrittenAt(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FleetWatch>> FleetWatch::Open(Machines::Options options, Reports reports,
-                                                             std::function<double()> wall) {
+                                                             common::TimeSource wall) {
   std::unique_ptr<FleetWatch> self(new FleetWatch(std::move(options), std::move(reports), std::move(wall)));
   absl::StatusOr<v1::Fleet> fleet = ReadFleet(self->file_);
   if (!fleet.ok()) return fleet.status();
@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<FleetWatch>> FleetWatch::Open(Machines::Options o
   return self;
 }
 
-FleetWatch::FleetWatch(Machines::Options options, Reports reports, std::function<double()> wall)
+FleetWatch::FleetWatch(Machines::Options options, Reports reports, common::TimeSource wall)
     : file_(options.fleet), reports_(std::move(reports)), wall_(std::move(wall)), machines_(std::move(options)) {}
 
 absl::Status FleetWatch::Start() {
@@ -61,13 +61,15 @@ absl::Status FleetWatch::Reload() {
   core::PriceBook prices = fleet::ToPriceBook(*fleet, WrittenAt(file_));
   absl::StatusOr<std::unique_ptr<CarbonWatch>> carbon = OpenCarbon(*fleet);
   if (!carbon.ok()) return carbon.status();
-  // The machines come first, so that an order of a new pool finds its provider.
+  // The machines are reloaded before the prices, so that an order for a new pool finds the provider of the pool.
   if (absl::Status machines = machines_.Reload(*fleet); !machines.ok()) return machines;
-  // Only this thread replaces `carbon_`, so the new watch stays while it is used here without the lock.
+  // Only the thread that calls Reload replaces `carbon_`, so Reload may use the new watch of carbon intensity without
+  // the lock.
   CarbonWatch& watch = **carbon;
   {
     const common::MutexLock lock(mutex_);
-    // The previous watch ends first, because it must not have the last word.
+    // The previous watch of carbon intensity ends before the new one reports. Otherwise its values could replace newer
+    // ones.
     carbon_ = *std::move(carbon);
   }
   prices_ = std::move(prices);

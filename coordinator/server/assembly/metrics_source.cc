@@ -13,9 +13,10 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The batch is limited because nobody else can use the store meanwhile.
+// The number of events that are read at once is limited, because nobody else can use the store meanwhile.
 constexpr int kEventsAtOnce = 1000;
-// Further jobs are handled the next time that somebody asks for the page.
+// The events of at most `kJobsAtOnce` jobs are read each time that somebody asks for the metrics page. Further jobs
+// wait for the next time.
 constexpr int kJobsAtOnce = 20;
 
 constexpr v1::JobState kStates[] = {v1::PENDING, v1::RUNNING,   v1::PAUSED,    v1::SUCCEEDED,
@@ -57,7 +58,7 @@ double UnsavedSinceByEvents(StateStore& store, const std::string& job) {
     const absl::StatusOr<std::vector<v1::Event>> events = store.Events(after, job, kEventsAtOnce);
     if (!events.ok()) return since;
     for (const v1::Event& event : *events) {
-      // Earlier events belong to an earlier job of that name.
+      // Events before the job was submitted belong to an earlier job of the same name.
       if (event.kind() == "submitted") since = 0;
       since = std::max(since, UnsavedSinceBy(event));
     }
@@ -92,7 +93,7 @@ std::shared_ptr<const MetricsSource::Facts> MetricsSource::Ask() const {
   };
   const auto answer = std::make_shared<Answer>();
   std::future<void> given = answer->given.get_future();
-  const absl::Status posted = loop_->Post([loop = loop_, answer] {
+  const absl::Status posted = loop_->inbox().Post([loop = loop_, answer] {
     if (loop->ended().ok()) {
       answer->facts = CollectFacts(*loop);
       answer->there = true;
@@ -111,8 +112,8 @@ bool MetricsSource::Recall(const Facts& facts) {
   for (const auto& [uid, name] : facts.guessed) {
     recalled.emplace_back(uid, UnsavedSinceByEvents(loop_->store(), name));
   }
-  return loop_
-      ->Post([loop = loop_, recalled = std::move(recalled)] {
+  return loop_->inbox()
+      .Post([loop = loop_, recalled = std::move(recalled)] {
         for (const auto& [uid, since] : recalled) loop->job_metrics().times().Recall(uid, since);
       })
       .ok();

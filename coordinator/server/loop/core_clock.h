@@ -1,10 +1,9 @@
 // Makes the time of the core from the clocks of the machine. The core's clock stands still while the state store cannot
-// be written and while the machine sleeps, so that nobody is found silent who could not be heard. The time that passes
-// meanwhile is charged all the same (core::ClockSet).
+// be written and while the machine sleeps, so that the core takes no node or trainer for silent that it could not hear.
+// Jobs are charged for that time all the same (core::ClockSet).
 #ifndef REKINDLE_COORDINATOR_SERVER_LOOP_CORE_CLOCK_H_
 #define REKINDLE_COORDINATOR_SERVER_LOOP_CORE_CLOCK_H_
 
-#include <functional>
 #include <optional>
 
 #include "common/time/clock.h"
@@ -12,15 +11,15 @@
 
 namespace rekindle::coordinator {
 
-// The clocks return seconds and must be thread-safe. `boot` goes on while the machine sleeps. `steady` stops then, and
-// it never goes back. `wall` is Unix time, which somebody may set at any time.
+// Holds the clocks of the machine. They return seconds and must be thread-safe. `boot` goes on while the machine
+// sleeps. `steady` stops then, and it never goes back. `wall` is Unix time, which somebody may set at any time.
 struct Clocks {
-  std::function<double()> steady = common::SteadySeconds;
-  std::function<double()> boot = common::BootSeconds;
-  std::function<double()> wall = common::WallSeconds;
+  common::TimeSource steady = common::SteadySeconds;
+  common::TimeSource boot = common::BootSeconds;
+  common::TimeSource wall = common::WallSeconds;
 };
 
-// This class is thread-compatible: the loop's thread owns it. Only Now may be called from any thread.
+// CoreClock is thread-compatible: the loop's thread owns it. Only Now may be called from any thread.
 class CoreClock {
  public:
   explicit CoreClock(Clocks clocks) : clocks_(std::move(clocks)) {}
@@ -36,7 +35,7 @@ class CoreClock {
   // Returns Unix time, as the last Begin or Follow found it.
   double UnixNow() const { return Now() + unix_offset_; }
   double CoreNow() const { return stands_since_.value_or(Now()) - behind_; }
-  // Returns what Now() is when the core's clock shows `core_time`, if it does not stand still until then.
+  // Returns what Now() is when the core's clock shows `core_time`, if that clock does not stand still until then.
   double When(double core_time) const { return core_time + behind_; }
 
   // Lets the core's clock stand still from now on.
@@ -48,7 +47,7 @@ class CoreClock {
 
   const Clocks clocks_;
   std::optional<double> stands_since_;
-  // `behind_` is how far the core's clock is behind, without the time for which it stands still now. Seconds.
+  // `behind_` is how many seconds the core's clock is behind Now(), without the time for which it stands still now.
   double behind_ = 0;
   // `told_behind_` is the value of `behind_` that the core knows.
   double told_behind_ = 0;

@@ -1,6 +1,7 @@
 #include "coordinator/server/loop/loop.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -9,9 +10,11 @@
 namespace rekindle::coordinator {
 namespace {
 
-// A poll while the coordinator listens must be shorter than agents wait for an answer.
+// While the coordinator listens before it decides, a poll must be shorter than the time for which agents wait for an
+// answer.
 constexpr double kListeningPollSeconds = 1;
-// The core may want to be woken right now, and the loop must never spin on that.
+// The core may ask for its next tick at once. At least `kShortestTick` seconds pass between two ticks, so that the loop
+// does not run without a pause.
 constexpr double kShortestTick = 0.001;
 
 }  // namespace
@@ -24,6 +27,7 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
       commit_failures_(metrics->Counter("rekindle_state_store_commit_failures_total",
                                         "Transactions of the coordinator's database that failed.")),
       clock_(options_.clocks),
+      inbox_(&clock_),
       cluster_(options_.tunables),
       journal_(store),
       published_(options_.clocks.boot, options_.identity, metrics),
@@ -32,7 +36,7 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
       polls_(&cluster_, &clock_, &published_.leases) {}
 
 absl::Status Loop::Start() {
-  ended_ = queue_.superseded();
+  ended_ = inbox_.queue().superseded();
   if (absl::Status restored = Restore(); !restored.ok()) return restored;
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
@@ -58,20 +62,20 @@ absl::Status Loop::Restore() {
     totals.Restore(record.job());
   }
   for (const v1::PoolRecord& record : restored->pools) unpublished.pools[record.name()] = record;
-  // Nobody waits for the status of this event.
+  // Nobody waits for the status of the event that restores the core.
   (void)decisions_.Take(*std::move(restored));
   decisions_.Decide();
-  // The first transaction publishes what restoring changed, so that calls from now on are not answered from empty
-  // books.
+  // Calls are answered from what was published, which is nothing so far. The first transaction publishes the restored
+  // jobs and pools.
   CommitAndPublish();
   totals.EndRestoring();
   return absl::OkStatus();
 }
 
 void Loop::Stop() {
-  queue_.Stop();
+  inbox_.queue().Stop();
   if (thread_.joinable()) return thread_.join();
-  ItemQueue::Taken unserved = queue_.Await(0);
+  ItemQueue::Taken unserved = inbox_.queue().Await(0);
   ended_ = unserved.ended;
   RefuseAll(std::move(unserved.items));
 }
@@ -79,7 +83,7 @@ void Loop::Stop() {
 void Loop::Run() {
   while (true) {
     const double wake = NextWake();
-    ItemQueue::Taken taken = queue_.Await(wake - now());
+    ItemQueue::Taken taken = inbox_.queue().Await(wake - now());
     ended_ = taken.ended;
     if (absl::IsUnavailable(ended_)) return EndWith(std::move(taken.items));
     if (!ended_.ok()) {
@@ -101,7 +105,8 @@ void Loop::Turn(std::vector<LoopItem> items) {
     for (LoopItem& item : items) all.push_back(std::move(item));
     for (LoopItem& item : all) std::visit([this](auto& what) { Handle(what); }, item);
     if (cluster_.IsListening() && now() >= listens_until_) EndListening();
-    // Time is taken in after the reports, because a report in the queue may prove that a silent node or trainer lives.
+    // The core is told the time only after the reports, because a report in the queue may prove that a silent node or
+    // trainer lives.
     if (core_now() >= decisions_.wake_at() && now() >= last_tick_ + kShortestTick) {
       last_tick_ = now();
       (void)decisions_.Take(core::Tick{});
@@ -117,7 +122,8 @@ void Loop::Handle(TrainerItem& item) {
   const TrainerKey key(item.report.job_uid(), item.report.trainer());
   const int32_t known_revision = item.report.known_revision();
   decisions_.unpublished().touched.jobs.insert(key.first);
-  // A wrong report needs no status here: its directive says what is wrong with it.
+  // The status is not needed for a wrong report, because the directive that answers the report says what is wrong with
+  // it.
   (void)decisions_.Take(core::TrainerReported{std::move(item.report)});
   polls_.trainers().Add(key, known_revision, item.deadline, std::move(item.reply));
 }
@@ -125,7 +131,7 @@ void Loop::Handle(TrainerItem& item) {
 void Loop::Handle(NodeItem& item) {
   const NodeKey key(item.report.node(), item.report.agent_incarnation());
   const int32_t known_revision = item.report.known_revision();
-  // Earlier releases of the agent send log lines in this field.
+  // Earlier releases of the agent send log lines in `logs`.
   item.report.clear_logs();
   decisions_.unpublished().touched.nodes.insert(key.first);
   const std::string rival = cluster_.RivalOf(key.first, key.second);
@@ -153,6 +159,75 @@ void Loop::EndListening() {
   log::Info("listened long enough: decisions begin");
 }
 
+void Loop::CommitAndPublish() {
+  const std::vector<v1::Event> events = journal_.events();
+  if (!journal_.empty()) {
+    const double begun = now();
+    const absl::Status committed = journal_.Commit();
+    commit_seconds_.Observe(now() - begun);
+    if (!committed.ok()) return CommitFailed(committed);
+  }
+  if (outage_.lasts()) EndOutage();
+  Unpublished durable = std::exchange(decisions_.unpublished(), {});
+  Publish(durable, events);
+  AnswerLeases(durable.leases);
+  TakeNotices();
+}
+
+void Loop::CommitFailed(const absl::Status& error) {
+  commit_failures_.Increment();
+  const bool first = outage_.Failed(error, now());
+  if (first) clock_.StandStill();
+  // The health status changes before the callers are refused, so that a refused caller hears the same from the health
+  // service.
+  if (first) options_.on_serving(false);
+  for (auto& [done, reply] : std::exchange(decisions_.unpublished().answers, {})) {
+    done(absl::UnavailableError(absl::StrCat("the change is not saved yet: ", error.message(),
+                                             "; it will be, so ask again with the same request_id")));
+  }
+  if (absl::IsAborted(error)) options_.on_fatal(error);
+}
+
+void Loop::EndOutage() {
+  log::Info("the state store can be written again");
+  outage_.End();
+  clock_.GoOn();
+  // Reports whose deadline passed during the failure were refused, so listening begins anew.
+  if (cluster_.IsListening()) listens_until_ = now() + options_.listen_seconds;
+  options_.on_serving(true);
+}
+
+void Loop::Publish(Unpublished& durable, const std::vector<v1::Event>& events) {
+  for (const auto& [name, pool] : durable.pools) published_.pools.Set(pool);
+  publisher_.Publish(durable.changed_jobs, durable.forgotten_jobs, events);
+  for (const core::PoolOrder& order : durable.orders) published_.pools.Ordered(order);
+  if (!durable.orders.empty()) options_.on_orders(durable.orders);
+  for (auto& [done, reply] : durable.answers) done(std::move(reply));
+  if (!cluster_.IsListening()) polls_.Check(std::move(durable.touched));
+}
+
+void Loop::AnswerLeases(const std::vector<core::LeaseQuestion>& questions) {
+  if (questions.empty()) return;
+  for (const core::LeaseQuestion& question : questions) {
+    const double left = published_.leases.End(question.uid, question.generation, question.seconds);
+    (void)decisions_.Take(core::LeaseChecked{question.uid, question.generation, left});
+    decisions_.unpublished().touched.jobs.insert(question.uid);
+  }
+  decisions_.Decide();
+  // CommitAndPublish may call AnswerLeases again. The recursion ends, because the core waits before it asks again about
+  // a lease that has not ended.
+  CommitAndPublish();
+}
+
+void Loop::TakeNotices() {
+  core::Effects notices;
+  notices.events = options_.take_notices();
+  if (notices.events.empty()) return;
+  journal_.Add(notices, unix_now());
+  // CommitAndPublish may call TakeNotices again. The recursion ends, because each notice is taken only once.
+  CommitAndPublish();
+}
+
 absl::Status Loop::WhySilent() const {
   if (outage_.lasts()) return absl::UnavailableError(outage_.error().message());
   if (!cluster_.IsListening()) return absl::OkStatus();
@@ -172,6 +247,14 @@ double Loop::NextWake() const {
   return std::min(wake, std::max(clock_.When(decisions_.wake_at()), last_tick_ + kShortestTick));
 }
 
+void Loop::Supersede(std::vector<Write> writes, const std::string& why, std::function<void()> done) {
+  inbox_.queue().Supersede(absl::FailedPreconditionError(why),
+                           [this, writes = std::move(writes), done = std::move(done)] {
+                             journal_.Add(writes);
+                             on_silent_ = done;
+                           });
+}
+
 void Loop::RefuseAll(std::vector<LoopItem> items) {
   for (LoopItem& item : held_.Take()) items.push_back(std::move(item));
   Refuse(std::move(items), ended_);
@@ -182,7 +265,7 @@ void Loop::RefuseAll(std::vector<LoopItem> items) {
 
 void Loop::EndWith(std::vector<LoopItem> items) {
   RefuseAll(std::move(items));
-  if (queue_.superseded().ok() || journal_.empty()) return;
+  if (inbox_.queue().superseded().ok() || journal_.empty()) return;
   if (absl::Status saved = journal_.Commit(); !saved.ok()) {
     log::Error("that this coordinator was superseded could not be saved", {{"error", std::string(saved.message())}});
   }

@@ -1,6 +1,6 @@
 // Runs the one thread that owns the coordinator's state. It takes what arrived, steps the core, makes the result
-// durable in one transaction, and only then lets anyone see it. All reports that arrived meanwhile share that
-// transaction.
+// durable in one transaction, and only then lets anyone see it. All reports that arrive while one transaction is
+// written share the next one.
 //
 // While the store cannot be written, nothing is published and the core is not stepped. Polls then end with UNAVAILABLE
 // at their deadline, changes are refused, and reads answer what was last published. Trainers go on stepping.
@@ -21,7 +21,7 @@
 #include "coordinator/server/loop/decisions.h"
 #include "coordinator/server/loop/directive_polls.h"
 #include "coordinator/server/loop/held_reports.h"
-#include "coordinator/server/loop/item_queue.h"
+#include "coordinator/server/loop/loop_inbox.h"
 #include "coordinator/server/loop/outage.h"
 #include "coordinator/server/loop/published_state.h"
 #include "coordinator/server/loop/publisher.h"
@@ -37,11 +37,11 @@ class Loop {
     core::Tunables tunables;
     core::PriceBook prices;
     core::CarbonBook carbon;
-    // The coordinator only listens for `listen_seconds` seconds before it decides anything. 0 means that it trusts its
-    // records at once.
+    // Before it decides anything, the coordinator only listens to nodes and trainers for `listen_seconds` seconds. 0
+    // means that it trusts its records at once.
     double listen_seconds = 0;
-    // `on_listened` is called when the coordinator has listened for long enough. Returns the identity under which it
-    // decides from now on, and what has to be durable together with the first decision.
+    // `on_listened` is called when the coordinator has listened for long enough. It returns the identity under which
+    // the coordinator decides from now on, and what has to be durable together with the first decision.
     std::function<std::pair<common::ClusterIdentity, std::vector<Write>>()> on_listened = nullptr;
     // `on_serving` is called on the loop's thread with whether the store can be written, whenever that changes.
     std::function<void(bool)> on_serving = [](bool) {};
@@ -51,19 +51,19 @@ class Loop {
     // `on_orders` is called on the loop's thread with how many nodes pools have to have, once that is durable. It must
     // return at once.
     std::function<void(const std::vector<core::PoolOrder>&)> on_orders = [](const std::vector<core::PoolOrder>&) {};
-    // Returns what the coordinator has to say of its own machine, each event once. It is called on the loop's thread,
-    // between two transactions.
+    // `take_notices` returns the new events of the coordinator's own machine, such as a full disk, each event once. The
+    // function is called on the loop's thread, between two transactions.
     std::function<std::vector<v1::Event>()> take_notices = [] { return std::vector<v1::Event>(); };
     // `on_forgotten` is called on the loop's thread with the uid of a job that was durably forgotten. It must return at
     // once.
     std::function<void(const std::string& uid)> on_forgotten = [](const std::string&) {};
-    // `on_fatal` is called on the loop's thread when another process writes this store. This process must then end.
+    // `on_fatal` is called on the loop's thread when another process writes the coordinator's store. The coordinator's
+    // process must then end.
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
   };
 
-  // A poll waits for at most `kMaxWaitSeconds` seconds.
-  static constexpr double kMaxWaitSeconds = 30;
-  // A poll lasts at most `kUndecidedSeconds` seconds while it is undecided which agent has the node's name.
+  // While two agents claim the name of one node and it is undecided which of them has it, a poll of either agent lasts
+  // at most `kUndecidedSeconds` seconds.
   static constexpr double kUndecidedSeconds = 0.1;
 
   // The caller keeps the ownership of the store and the metrics, which must outlive the loop.
@@ -77,24 +77,12 @@ class Loop {
   // loop's thread.
   void Stop();
 
-  // Sync, Apply, SetPrices, HearPrice and SetCarbon may be called from any thread. Replies come on the loop's thread,
-  // or at once when the queue is full or the loop has stopped.
-  void Sync(v1::TrainerReport report, TrainerPolls::Reply reply);
-  void Sync(v1::NodeReport report, NodePolls::Reply reply, NodePolls::Alive alive);
-  void Apply(Mutation mutation);
-  void SetPrices(core::PriceBook prices);
-  void HearPrice(core::PriceHeard heard);
-  void SetCarbon(core::CarbonBook carbon);
-  // Hands in what a provider reports of a pool. While the store fails, the report is kept until the core can act on it.
-  void Report(core::PoolReported report);
   // Takes note that another coordinator of the cluster has taken over. From now on every call is answered with `why`
   // (FAILED_PRECONDITION), and nothing is decided any more. `writes` are made durable, and `done` is called on the
   // loop's thread after the last decision. It may be called before Start.
   void Supersede(std::vector<Write> writes, const std::string& why, std::function<void()> done);
-  // Runs `task` on the loop's thread. UNAVAILABLE means that the loop has stopped or has too much to do, and that the
-  // task will not run.
-  absl::Status Post(std::function<void()> task);
-
+  // Returns the inbox, which takes what other threads hand to the loop. It may be used from any thread.
+  LoopInbox& inbox() { return inbox_; }
   LeaseBook& leases() { return published_.leases; }
   JobFileBook& job_files() { return published_.job_files; }
 
@@ -133,10 +121,10 @@ class Loop {
   void Publish(Unpublished& durable, const std::vector<v1::Event>& events);
   void AnswerLeases(const std::vector<core::LeaseQuestion>& questions);
   void TakeNotices();
-  // Refuses everything that waits when the loop stops. If the coordinator was superseded, that is saved for its next
-  // start.
+  // Refuses everything that waits when the loop stops. If the coordinator was superseded, that fact is saved for its
+  // next start.
   void EndWith(std::vector<LoopItem> items);
-  // Runs instead of Turn after the coordinator was superseded. All that is left to do is to make that fact durable.
+  // Runs instead of Turn after the coordinator was superseded. It refuses everything, and makes that fact durable.
   void BeSilent(std::vector<LoopItem> items);
   void RefuseAll(std::vector<LoopItem> items);
   double NextWake() const;
@@ -148,11 +136,12 @@ class Loop {
   prometheus::Histogram& commit_seconds_;
   prometheus::Counter& commit_failures_;
 
-  ItemQueue queue_;
   std::thread thread_;
 
-  // Only the loop's thread may use the members below, except for the two books of `published_` and the steady clock.
+  // Only the loop's thread may use the members below, except for the inbox, the two books of `published_` and the
+  // steady clock.
   CoreClock clock_;
+  LoopInbox inbox_;
   core::Cluster cluster_;
   Journal journal_;
   PublishedState published_;

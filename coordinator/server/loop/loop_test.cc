@@ -42,7 +42,7 @@ class LoopTest : public testing::Test {
     report.set_known_revision(known_);
     report.set_wait_ms(wait_ms);
     std::promise<absl::StatusOr<v1::NodeDirective>> told;
-    loop_->Sync(
+    loop_->inbox().Sync(
         report, [&](absl::StatusOr<v1::NodeDirective> directive) { told.set_value(std::move(directive)); },
         [] { return true; });
     absl::StatusOr<v1::NodeDirective> directive = told.get_future().get();
@@ -51,11 +51,12 @@ class LoopTest : public testing::Test {
   }
   absl::StatusOr<std::string> Drain(const std::string& request_id, const std::string& call = "drain") {
     std::promise<absl::StatusOr<std::string>> done;
-    loop_->Apply({.request_id = request_id,
-                  .call = call,
-                  .event = [] { return core::Event(core::DrainNode{.node = "n", .reason = "a test"}); },
-                  .answer = [this] { return absl::StatusOr<std::string>("answer " + std::to_string(++answers_)); },
-                  .done = [&](absl::StatusOr<std::string> reply) { done.set_value(std::move(reply)); }});
+    loop_->inbox().Apply(
+        {.request_id = request_id,
+         .call = call,
+         .event = [] { return core::Event(core::DrainNode{.node = "n", .reason = "a test"}); },
+         .answer = [this] { return absl::StatusOr<std::string>("answer " + std::to_string(++answers_)); },
+         .done = [&](absl::StatusOr<std::string> reply) { done.set_value(std::move(reply)); }});
     return done.get_future().get();
   }
   std::vector<bool> Serving() {

@@ -1,12 +1,12 @@
-// Holds what others than the core may know, which is only what is durable.
+// Holds what code outside of the coordinator's core may know of its state, which is only what is durable.
 #ifndef REKINDLE_COORDINATOR_SERVER_LOOP_PUBLISHED_STATE_H_
 #define REKINDLE_COORDINATOR_SERVER_LOOP_PUBLISHED_STATE_H_
 
-#include <functional>
 #include <utility>
 
 #include "common/agreed/cluster_identity.h"
 #include "common/metrics/metrics.h"
+#include "common/time/clock.h"
 #include "coordinator/logs/bulletin.h"
 #include "coordinator/server/boards/job_board.h"
 #include "coordinator/server/boards/job_file_book.h"
@@ -16,10 +16,10 @@
 
 namespace rekindle::coordinator {
 
-// The loop's thread owns the members. Other threads may use the books of leases and of files, which are thread-safe.
+// The loop's thread owns the members. Other threads may use `leases` and `job_files`, which are thread-safe.
 struct PublishedState {
   // `boot_clock` returns seconds and goes on while the machine sleeps.
-  PublishedState(std::function<double()> boot_clock, const common::ClusterIdentity& identity, common::Metrics* metrics)
+  PublishedState(common::TimeSource boot_clock, const common::ClusterIdentity& identity, common::Metrics* metrics)
       : leases(std::move(boot_clock)), job_files(identity), job_metrics(metrics) {}
 
   LeaseBook leases;

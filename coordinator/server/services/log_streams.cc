@@ -14,7 +14,7 @@ namespace {
 
 // All nodes are listed at most every `kNodesSeconds` seconds, because there are many.
 constexpr double kNodesSeconds = 1;
-// A node that was drained and is not heard for `kLeftSeconds` seconds has left.
+// A drained node of which nothing was heard for `kLeftSeconds` seconds counts as gone.
 constexpr double kLeftSeconds = 15;
 
 LogNodes ListNodes(const Loop& loop) {
@@ -70,7 +70,7 @@ void LogStreams::Keep(const v1::LogReport* request, v1::LogReply* reply, grpc::S
     status = absl::InvalidArgumentError(absl::StrCat("at most ", kMaxPieces, " pieces of logs in one report"));
   }
   for (const v1::LogPiece& piece : request->pieces()) status.Update(LogStore::Check(piece));
-  if (status.ok()) status = loop_->Post([=, this] { KeepOnLoop(request, reply, reactor); });
+  if (status.ok()) status = loop_->inbox().Post([=, this] { KeepOnLoop(request, reply, reactor); });
   if (!status.ok()) reactor->Finish(common::StatusToGrpc(status));
 }
 
@@ -86,8 +86,8 @@ void LogStreams::KeepOnLoop(const v1::LogReport* request, v1::LogReply* reply, g
     reply->set_process(process_);
     for (int i = 0; i < request->pieces_size(); ++i) {
       const v1::LogPiece& piece = request->pieces(i);
-      // If lines of this trainer were kept before, it did run there then, even when the records do not show it any
-      // more.
+      // If the log already has lines of the trainer, the trainer did run on the node, even when the records do not show
+      // it any more.
       JobLog* log = welcome[i] == Welcome::kIfKnown ? desk_->store().Find(piece.job_uid()) : nullptr;
       const bool is_known = log != nullptr && log->Find(piece.trainer()) != nullptr;
       if (welcome[i] != Welcome::kYes && !is_known) {
@@ -103,8 +103,9 @@ void LogStreams::KeepOnLoop(const v1::LogReport* request, v1::LogReply* reply, g
   if (!posted.ok()) reactor->Finish(common::StatusToGrpc(posted));
 }
 
-// Each page is requested on the loop's thread, read on the desk's thread, and then written. At any time only one of
-// these owns the call: a task in a queue, a write in flight, or a wait at the bulletin. So Finish is called once.
+// Serves one call of ReadLog. Each page of the log is requested on the loop's thread, read on the thread of the
+// LogDesk, and then sent to the caller. At any time only one of these owns the call: a task in a queue, a write in
+// flight, or a wait for new lines. So Finish is called once.
 class LogStreams::ReadCall final : public grpc::ServerWriteReactor<v1::LogLines> {
  public:
   ReadCall(grpc::CallbackServerContext* context, LogStreams* streams, v1::ReadLogRequest request)
@@ -119,14 +120,15 @@ class LogStreams::ReadCall final : public grpc::ServerWriteReactor<v1::LogLines>
   }
   void OnCancel() override {
     cancelled_ = true;
-    // If the desk has ended, it has woken this call already.
+    // If the LogDesk has ended, Post fails. The LogDesk has then woken this call already, as it wakes all calls that
+    // wait when it ends.
     (void)streams_->desk_->Post([desk = streams_->desk_, id = id_] { desk->bulletin().Wake(id); });
   }
   void OnDone() override { delete this; }
 
  private:
   void Fetch() {
-    const absl::Status posted = streams_->loop_->Post([this] { OnLoop(); });
+    const absl::Status posted = streams_->loop_->inbox().Post([this] { OnLoop(); });
     if (!posted.ok()) Finish(common::StatusToGrpc(posted));
   }
 
@@ -138,7 +140,7 @@ class LogStreams::ReadCall final : public grpc::ServerWriteReactor<v1::LogLines>
     const JobBoard::JobPointer job = loop.jobs().Find(feed_ ? uid_ : request_.job());
     if (job == nullptr) return Finish(common::StatusToGrpc(NoJob(request_.job())));
     if (!feed_) {
-      // A later job of that name is a different job, so the uid is kept.
+      // A later job of the same name is a different job, so the uid is kept.
       uid_ = job->uid();
       feed_.emplace(uid_, request_);
     }

@@ -1,5 +1,5 @@
-// Streams a reply. It pulls its messages on the loop's thread, a few at a time, and waits on a topic when there are
-// none. It holds no thread, and deletes itself when the call is over.
+// Streams the replies of one call. It pulls its messages on the loop's thread, a few at a time. If there are none yet,
+// it waits for news on the loop's Bulletin, without holding a thread. It deletes itself when the call is over.
 #ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_STREAM_H_
 #define REKINDLE_COORDINATOR_SERVER_SERVICES_STREAM_H_
 
@@ -34,11 +34,12 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
   struct Pulled {
     // When `messages` is empty, the stream has ended or has to wait.
     std::vector<Message> messages;
-    // `more` is false when the stream ends well after these messages. An error ends the stream with that error.
+    // `more` is false when the stream ends with OK after `messages`. If `more` is an error, the stream ends with that
+    // error.
     absl::StatusOr<bool> more = true;
     Bulletin::Wait wait;
   };
-  // The function is called on the loop's thread.
+  // A `Pull` is called on the loop's thread.
   using Pull = std::function<Pulled()>;
 
   static Stream* Start(grpc::CallbackServerContext* context, Loop* loop, Pull pull) {
@@ -56,8 +57,9 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
 
   void OnCancel() override {
     cancelled_ = true;
-    // If the loop has ended, it has woken this stream already.
-    loop_->Post([loop = loop_, id = id_] { loop->bulletin().Wake(id); }).IgnoreError();
+    // If the loop has ended, Post fails. The loop has then woken the stream already, as it wakes all that wait when it
+    // ends.
+    loop_->inbox().Post([loop = loop_, id = id_] { loop->bulletin().Wake(id); }).IgnoreError();
   }
 
   void OnDone() override { delete this; }
@@ -69,7 +71,7 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
   // At any time only one of these owns the stream: a write in flight, a task in the queue, or a wait. So Finish is
   // called once.
   void Fetch() {
-    const absl::Status posted = loop_->Post([this] { OnLoop(); });
+    const absl::Status posted = loop_->inbox().Post([this] { OnLoop(); });
     if (!posted.ok()) this->Finish(common::StatusToGrpc(posted));
   }
 

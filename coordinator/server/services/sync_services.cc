@@ -97,7 +97,7 @@ grpc::ServerUnaryReactor* TrainersService::Sync(grpc::CallbackServerContext* con
   }
   v1::TrainerReport heard = *report;
   if (voice_->IsNewsTo(report->obeys())) heard.set_wait_ms(0);
-  loop_->Sync(std::move(heard), Finisher(voice_, reactor, directive));
+  loop_->inbox().Sync(std::move(heard), Finisher(voice_, reactor, directive));
   return reactor;
 }
 
@@ -143,7 +143,8 @@ grpc::ServerUnaryReactor* NodesService::Sync(grpc::CallbackServerContext* contex
   v1::NodeReport heard = *report;
   heard.set_heard_at(HostOf(context->peer()));
   if (voice_->IsNewsTo(report->obeys())) heard.set_wait_ms(0);
-  loop_->Sync(std::move(heard), Finisher(voice_, reactor, directive), [context] { return !context->IsCancelled(); });
+  loop_->inbox().Sync(std::move(heard), Finisher(voice_, reactor, directive),
+                      [context] { return !context->IsCancelled(); });
   return reactor;
 }
 

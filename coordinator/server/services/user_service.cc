@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -13,7 +14,10 @@
 #include "common/digest/random_bytes.h"
 #include "common/rpc/rpc.h"
 #include "coordinator/core/keeping/forgetting.h"
+#include "coordinator/server/services/event_feed.h"
 #include "coordinator/server/services/job_list.h"
+#include "coordinator/server/services/job_watch.h"
+#include "coordinator/server/services/stream.h"
 #include "coordinator/server/services/sync_services.h"
 
 namespace rekindle::coordinator {
@@ -21,7 +25,7 @@ namespace {
 
 constexpr int kDefaultPage = 100;
 constexpr int kLargestPage = 1000;
-// A page must stay below the limit of a message.
+// A page of a list must stay below the size limit of a message.
 constexpr size_t kPageBytes = 3 << 20;
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr size_t kMaxReasonBytes = 1000;
@@ -57,10 +61,10 @@ auto ParseInto(grpc::ServerUnaryReactor* reactor, Reply* reply) {
   };
 }
 
-// Runs `read` on the loop's thread and finishes the call with its status.
+// Runs `read` on the loop's thread and finishes the call with the status that it returns.
 template <typename Read>
 grpc::ServerUnaryReactor* Answer(Loop* loop, grpc::ServerUnaryReactor* reactor, Read read) {
-  const absl::Status posted = loop->Post([reactor, read] { reactor->Finish(common::StatusToGrpc(read())); });
+  const absl::Status posted = loop->inbox().Post([reactor, read] { reactor->Finish(common::StatusToGrpc(read())); });
   return posted.ok() ? reactor : Refuse(reactor, posted);
 }
 
@@ -69,6 +73,13 @@ absl::StatusOr<int> PageSize(int asked) {
     return absl::InvalidArgumentError(absl::StrCat("page_size: ", asked, " is out of range: use 1 to ", kLargestPage));
   }
   return asked == 0 ? kDefaultPage : asked;
+}
+
+// Returns a function that pulls from a Feed made of the arguments. A std::function may be copied, so all copies share
+// one Feed.
+template <typename Feed, typename... Arguments>
+auto Pulling(Arguments&&... arguments) {
+  return [feed = std::make_shared<Feed>(std::forward<Arguments>(arguments)...)] { return (*feed)(); };
 }
 
 }  // namespace
@@ -105,18 +116,18 @@ grpc::ServerUnaryReactor* UserService::SubmitJob(Context* context, const v1::Sub
     valid.Update(absl::InvalidArgumentError(absl::StrCat("owner: at most ", kMaxOwnerBytes, " bytes")));
   }
   if (!valid.ok()) return Refuse(reactor, valid);
-  // A repeated request gets its first answer even when the files are gone by now, so the loop decides and not the
-  // check.
+  // A repeated request gets its first answer even when the files of its job are gone by now. So a job that is refused
+  // because of its files is still handed to the loop, which knows the first answer.
   const std::string uid = absl::BytesToHexString(common::RandomBytes(16));
-  loop_->Apply({request->request_id(), CallOf("SubmitJob", *request),
-                [this, candidate = intake_.Prepare(request->job()), owner = request->owner(),
-                 uid]() -> absl::StatusOr<core::Event> {
-                  absl::StatusOr<v1::JobRecord> record = intake_.Admit(candidate, uid);
-                  if (!record.ok()) return record.status();
-                  record->mutable_job()->mutable_status()->set_owner(owner);
-                  return core::SubmitJob{*std::move(record)};
-                },
-                [this, uid] { return AnswerJob(uid); }, ParseInto(reactor, reply)});
+  loop_->inbox().Apply({request->request_id(), CallOf("SubmitJob", *request),
+                        [this, candidate = intake_.Prepare(request->job()), owner = request->owner(),
+                         uid]() -> absl::StatusOr<core::Event> {
+                          absl::StatusOr<v1::JobRecord> record = intake_.Admit(candidate, uid);
+                          if (!record.ok()) return record.status();
+                          record->mutable_job()->mutable_status()->set_owner(owner);
+                          return core::SubmitJob{*std::move(record)};
+                        },
+                        [this, uid] { return AnswerJob(uid); }, ParseInto(reactor, reply)});
   return reactor;
 }
 
@@ -179,22 +190,22 @@ grpc::ServerUnaryReactor* UserService::ChangeJob(const char* method, Context* co
   Count(method);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (absl::Status id = CheckRequestId(request.request_id()); !id.ok()) return Refuse(reactor, id);
-  loop_->Apply({request.request_id(), CallOf(method, request),
-                [this, request]() -> absl::StatusOr<core::Event> {
-                  absl::StatusOr<std::string> uid = FindUid(request.job());
-                  if (!uid.ok()) return uid.status();
-                  Verb verb{*std::move(uid)};
-                  if constexpr (std::is_same_v<Verb, core::CancelJob>) verb.discard = request.discard();
-                  if constexpr (std::is_same_v<Verb, core::ResumeJob>) {
-                    verb.budget = request.budget();
-                    verb.from = request.from();
-                    verb.confirmed = request.confirmed();
-                    verb.store = request.store();
-                    verb.old_is_gone = request.old_is_gone();
-                  }
-                  return verb;
-                },
-                [this, name = request.job()] { return AnswerJob(name); }, ParseInto(reactor, reply)});
+  loop_->inbox().Apply({request.request_id(), CallOf(method, request),
+                        [this, request]() -> absl::StatusOr<core::Event> {
+                          absl::StatusOr<std::string> uid = FindUid(request.job());
+                          if (!uid.ok()) return uid.status();
+                          Verb verb{*std::move(uid)};
+                          if constexpr (std::is_same_v<Verb, core::CancelJob>) verb.discard = request.discard();
+                          if constexpr (std::is_same_v<Verb, core::ResumeJob>) {
+                            verb.budget = request.budget();
+                            verb.from = request.from();
+                            verb.confirmed = request.confirmed();
+                            verb.store = request.store();
+                            verb.old_is_gone = request.old_is_gone();
+                          }
+                          return verb;
+                        },
+                        [this, name = request.job()] { return AnswerJob(name); }, ParseInto(reactor, reply)});
   return reactor;
 }
 
@@ -214,16 +225,16 @@ grpc::ServerUnaryReactor* UserService::ForgetJob(Context* context, const v1::Job
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (absl::Status id = CheckRequestId(request->request_id()); !id.ok()) return Refuse(reactor, id);
   auto was = std::make_shared<v1::ForgetJobReply>();
-  loop_->Apply({request->request_id(), CallOf("ForgetJob", *request),
-                [this, was, name = request->job()]() -> absl::StatusOr<core::Event> {
-                  const v1::JobRecord* record = loop_->cluster().FindJob(name);
-                  if (record == nullptr) return NoJob(name);
-                  *was->mutable_job() = record->job();
-                  was->set_checkpoints(core::CheckpointsOf(*record));
-                  return core::ForgetJob{record->job().uid()};
-                },
-                [was]() -> absl::StatusOr<std::string> { return was->SerializeAsString(); },
-                ParseInto(reactor, reply)});
+  loop_->inbox().Apply({request->request_id(), CallOf("ForgetJob", *request),
+                        [this, was, name = request->job()]() -> absl::StatusOr<core::Event> {
+                          const v1::JobRecord* record = loop_->cluster().FindJob(name);
+                          if (record == nullptr) return NoJob(name);
+                          *was->mutable_job() = record->job();
+                          was->set_checkpoints(core::CheckpointsOf(*record));
+                          return core::ForgetJob{record->job().uid()};
+                        },
+                        [was]() -> absl::StatusOr<std::string> { return was->SerializeAsString(); },
+                        ParseInto(reactor, reply)});
   return reactor;
 }
 grpc::ServerUnaryReactor* UserService::ResumeJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
@@ -292,8 +303,8 @@ grpc::ServerUnaryReactor* UserService::DrainNode(Context* context, const v1::Dra
   if (!valid.ok()) return Refuse(reactor, valid);
   const core::DrainNode drain{request->node(), request->within_seconds(),
                               request->reason().empty() ? "asked by the user" : request->reason()};
-  loop_->Apply({request->request_id(), CallOf("DrainNode", *request), [drain] { return core::Event(drain); },
-                [this, node = drain.node] { return AnswerNode(node); }, ParseInto(reactor, reply)});
+  loop_->inbox().Apply({request->request_id(), CallOf("DrainNode", *request), [drain] { return core::Event(drain); },
+                        [this, node = drain.node] { return AnswerNode(node); }, ParseInto(reactor, reply)});
   return reactor;
 }
 
@@ -302,9 +313,9 @@ grpc::ServerUnaryReactor* UserService::UndrainNode(Context* context, const v1::U
   Count("UndrainNode");
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (absl::Status valid = CheckRequestId(request->request_id()); !valid.ok()) return Refuse(reactor, valid);
-  loop_->Apply({request->request_id(), CallOf("UndrainNode", *request),
-                [node = request->node()] { return core::Event(core::UndrainNode{node}); },
-                [this, node = request->node()] { return AnswerNode(node); }, ParseInto(reactor, reply)});
+  loop_->inbox().Apply({request->request_id(), CallOf("UndrainNode", *request),
+                        [node = request->node()] { return core::Event(core::UndrainNode{node}); },
+                        [this, node = request->node()] { return AnswerNode(node); }, ParseInto(reactor, reply)});
   return reactor;
 }
 
@@ -313,10 +324,10 @@ grpc::ServerUnaryReactor* UserService::NodeGone(Context* context, const v1::Node
   Count("NodeGone");
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (absl::Status valid = CheckRequestId(request->request_id()); !valid.ok()) return Refuse(reactor, valid);
-  loop_->Apply({request->request_id(), CallOf("NodeGone", *request),
-                [node = request->node()] { return core::Event(core::NodeGone{node}); },
-                []() -> absl::StatusOr<std::string> { return v1::NodeGoneReply().SerializeAsString(); },
-                ParseInto(reactor, reply)});
+  loop_->inbox().Apply({request->request_id(), CallOf("NodeGone", *request),
+                        [node = request->node()] { return core::Event(core::NodeGone{node}); },
+                        []() -> absl::StatusOr<std::string> { return v1::NodeGoneReply().SerializeAsString(); },
+                        ParseInto(reactor, reply)});
   return reactor;
 }
 
@@ -328,6 +339,26 @@ grpc::ServerUnaryReactor* UserService::SetMarket(Context* context, const v1::Set
       options_.set_market ? options_.set_market(*request)
                           : absl::FailedPreconditionError("the fleet file has no local pool with `machines`")));
   return reactor;
+}
+
+grpc::ServerWriteReactor<v1::Job>* UserService::WatchJob(Context* context, const v1::WatchJobRequest* request) {
+  Count("WatchJob");
+  return Stream<v1::Job>::Start(context, loop_, Pulling<JobWatch>(loop_, request->job()));
+}
+
+grpc::ServerWriteReactor<v1::Event>* UserService::ListEvents(Context* context, const v1::ListEventsRequest* request) {
+  Count("ListEvents");
+  return Stream<v1::Event>::Start(context, loop_, Pulling<EventFeed>(loop_, *request));
+}
+
+grpc::ServerWriteReactor<v1::LogLines>* UserService::ReadLog(Context* context, const v1::ReadLogRequest* request) {
+  Count("ReadLog");
+  return options_.logs->Read(context, *request);
+}
+
+grpc::ServerWriteReactor<v1::BackupChunk>* UserService::Backup(Context* context, const v1::BackupRequest*) {
+  Count("Backup");
+  return options_.backups->Start(context);
 }
 
 }  // namespace rekindle::coordinator

@@ -16,12 +16,13 @@
 #include "absl/status/statusor.h"
 #include "common/net/http.h"
 #include "common/sync/mutex.h"
+#include "common/time/clock.h"
 #include "coordinator/market/carbon.h"
 #include "rekindle/v1/fleet.pb.h"
 
 namespace rekindle::coordinator {
 
-// This class is thread-safe.
+// CarbonWatch is thread-safe.
 class CarbonWatch {
  public:
   struct Options {
@@ -31,20 +32,21 @@ class CarbonWatch {
     std::string beside;
     // `known` is what an earlier watch of the same feed has learnt.
     core::CarbonBook known;
-    std::function<double()> now;  // Unix time.
-    // An answer is awaited for `seconds` seconds.
+    common::TimeSource now;  // Unix time.
+    // An answer of the feed is awaited for `seconds` seconds.
     double seconds = 10;
     // `on_change` is called on the watch's thread, and not before Start. It must return at once.
     std::function<void(core::CarbonBook)> on_change;
   };
 
-  // Reads files at once, while a feed is read by the thread. Errors name the file, the line and the fix.
+  // Opens a watch. Files are read at once, and a feed later on the watch's thread. Errors name the file, the line and
+  // the fix.
   static absl::StatusOr<std::unique_ptr<CarbonWatch>> Open(Options options);
   ~CarbonWatch();
   CarbonWatch(const CarbonWatch&) = delete;
 
   core::CarbonBook book() const;
-  // Returns g/kWh at a Unix time, for the regions for which it is known.
+  // Returns the carbon intensities in g/kWh at the Unix time `at`, for the regions for which they are known.
   std::map<std::string, double> IntensitiesAt(double at) const;
   bool SameFeed(const v1::Fleet::Carbon& carbon) const { return carbon.url() == options_.carbon.url(); }
   // Reads the values again every poll_seconds from now on. It must be called at most once.
@@ -56,7 +58,7 @@ class CarbonWatch {
   void Refresh();
   absl::Status ReadFiles();
   absl::Status AskFeed();
-  // A version says in which state a file is.
+  // A `Version` of a file changes when the file is written. Equal versions mean that the file need not be read again.
   using Version = std::tuple<int64_t, int64_t, int64_t, uint64_t>;
   std::vector<Version> Written() const;
 

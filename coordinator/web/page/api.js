@@ -1,5 +1,5 @@
-// Sends requests to the coordinator. The token stays in this tab and goes with each request as a header. So the browser
-// never sends it anywhere by itself.
+// Sends requests to the coordinator. The token stays in the browser's tab and goes with each request as a header. So
+// the browser never sends it anywhere by itself.
 
 const KEY = "rekindle-token";
 const PATIENCE_MS = 10_000;
@@ -25,7 +25,7 @@ export function takeToken() {
   try {
     setToken(decodeURIComponent(given[1]));
   } catch {
-    // The text is no token, so the form asks for one.
+    // The part of the address after "#token=" is no token, so the form asks for one.
   }
 }
 
@@ -34,8 +34,8 @@ export function setToken(text) {
   sessionStorage.setItem(KEY, token);
 }
 
-// Returns {value, changed, now}. `value` is the answer, `changed` says whether it differs from the last answer to this
-// question, and `now` is the coordinator's time in Unix seconds.
+// Sends a question to the coordinator. Returns {value, changed, now}: `value` is the answer, `changed` says whether it
+// differs from the last answer to the same question, and `now` is the coordinator's time in Unix seconds.
 export async function ask(question) {
   if (!token) throw new NoToken("this page needs the coordinator's token");
   const before = known.get(question);
@@ -59,7 +59,7 @@ async function failure(answer) {
   try {
     message = (await answer.json()).error || message;
   } catch {
-    // The answer is not from the coordinator, so only its status is known.
+    // An answer without JSON is not from the coordinator, so only its status is known.
   }
   if (answer.status === 401) return new NoToken(message);
   if (answer.status === 404) return new Missing(message);

@@ -4,7 +4,7 @@ import { el, setText, Table } from "./dom.js";
 import { clock, fixed, isWanted, number, short, when } from "./format.js";
 
 const HEIGHT = 220;
-// The table of values has at most this many rows.
+// The table with a figure's values has at most `ROWS` rows.
 const ROWS = 40;
 
 // Returns the colour that CSS gives to the class `name`. A canvas does not follow the dark or light theme by itself.
@@ -16,15 +16,15 @@ function colour(name) {
   return seen;
 }
 
-// Shows one figure: a chart, a caption that says in words what it shows, and its values as a table. The words and the
-// table are for people who cannot see the chart.
+// Shows one figure: a chart, a caption that says in words what the chart shows, and the values as a table. The words
+// and the table are for people who cannot see the chart.
 class Figure {
   constructor(title, { series, x, values, marks = false }) {
     this.title = title;
     // `series` is a list of {label, ink, text(value)}, and `x` is {label, time, text(value)}.
     this.series = series;
     this.x = x;
-    // `marks` is a list of {at}, the times of faults. Each is drawn as a line.
+    // `marks` is a list of {at}, the times of faults. Each fault is drawn as a line.
     this.marks = [];
     this.withMarks = marks;
     this.data = null;
@@ -41,7 +41,7 @@ class Figure {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restart());
   }
 
-  // `data` is [xs, ys, ...]. A value is null if the series has no value there.
+  // Shows new values. `data` is [xs, ys, ...]. A value is null if the series has no value at that x.
   show(data, said, marks = []) {
     setText(this.caption, said);
     this.holder.setAttribute("aria-label", `${this.title}: ${said}`);
@@ -109,7 +109,7 @@ class Figure {
   }
 }
 
-// Returns the time as a label of the axis. The closer the values are to each other, the more exact the label is.
+// Returns a time as a label of the time axis. The closer the labels are to each other, the more exact they are.
 function timeOf(value, values) {
   const apart = values.length > 1 ? values[1] - values[0] : 60;
   if (apart >= 86400) return when(value).slice(5, 10);
@@ -153,7 +153,7 @@ export class LossFigure {
   }
 }
 
-// Shows the tokens per second over time. Each fault is a line.
+// Shows the tokens per second over time. Each fault of the job is a line.
 export class SpeedFigure {
   constructor() {
     this.figure = new Figure("Speed", {

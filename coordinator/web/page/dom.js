@@ -1,6 +1,6 @@
-// Makes and changes elements without HTML in strings. So text from other people stays text, whatever it contains.
+// Makes and changes HTML elements without HTML in strings. So text from other people stays text, whatever it contains.
 
-// Makes an element. An example of a call is el("a", {href: "#/jobs", class: "x"}, "text", child).
+// Makes an HTML element. An example of a call is el("a", {href: "#/jobs", class: "x"}, "text", child).
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -10,7 +10,8 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-// Does not touch an element that already has this text. So a selection stays, and a screen reader can read on.
+// Sets the text of an element, but does not touch an element that already has the text. So a selection stays, and a
+// screen reader can read on.
 export function setText(element, text) {
   const plain = String(text);
   if (element.textContent !== plain) element.textContent = plain;
@@ -24,7 +25,7 @@ export function setAttribute(element, name, value) {
   }
 }
 
-// Fills a cell or a fact. `shown` is a text or {text, href, title, class}.
+// Fills an element of a table or of a list of facts. `shown` is a text or {text, href, title, class}.
 export function fill(element, shown) {
   const { text = "", href = null, title = null, class: kind = null } = typeof shown === "object" ? shown : { text: shown };
   let holder = element;
@@ -83,7 +84,7 @@ export class Table {
       return head;
     });
     this.body = el("tbody", { role: "rowgroup" });
-    // Narrow screens show rows as blocks. The roles tell a screen reader that it is a table even then.
+    // Narrow screens show the rows of a table as blocks. The roles tell a screen reader that it is a table even then.
     this.element = el("table", { role: "table", class: "grid" }, el("caption", {}, caption),
       el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...this.heads)), this.body);
   }

@@ -5,7 +5,7 @@
 const UNFIT = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 export const plain = (text) => String(text ?? "").replace(UNFIT, "\ufffd");
 
-// Reads a number of an answer. An absent field means 0. A value that is not finite is a word in the answer.
+// Returns a number of an answer. An absent field means 0. A value that is not finite is a word in the answer.
 export const number = (value) => (value === undefined ? 0 : Number(value));
 
 export function fixed(value, digits) {
@@ -58,12 +58,13 @@ export function clock(seconds) {
 
 export const jobLink = (name) => `#/job?name=${encodeURIComponent(name)}`;
 
-// These are the states of a job. The badge of a job shows its state in words and has the class of its colour.
+// `STATES` lists the states of a job. The badge of a job shows its state in words and has the class of its colour.
 export const STATES = ["PENDING", "RUNNING", "PAUSED", "FINISHING", "FOUND", "SUCCEEDED", "FAILED", "CANCELLED"];
 export const isOver = (state) => ["SUCCEEDED", "FAILED", "CANCELLED"].includes(state);
 export const badge = (state) => ({ text: state.toLowerCase(), class: `badge ${state.toLowerCase()}` });
 
-// Returns whether somebody wanted this change of members. It is recorded as a fault because it cost a pause.
+// Returns whether a fault is a change of members that somebody wanted. Such a change is recorded as a fault because it
+// cost a pause.
 export const isWanted = (fault) => ["drained", "node_added"].includes(fault.kind);
 
 // Returns the seconds until the last step is done, or null if they are not known.

@@ -40,7 +40,8 @@ class Job {
     const { job, says, savings, speed } = answer;
     const status = job.status;
     if (!this.feed) {
-      // From now on the page asks by the uid, because a later job with the same name is another job.
+      // From the first answer on, the page asks by the job's uid, because a later job with the same name is another
+      // job.
       this.asked = job.uid;
       this.feed = new EventFeed(job.name);
       document.dispatchEvent(new Event("asknow"));

@@ -99,7 +99,7 @@ export class JobCost {
   }
 }
 
-// Shows how far the job is.
+// Shows how far the job's training is.
 export class Progress {
   constructor() {
     this.badge = el("span");

@@ -47,7 +47,7 @@ class Jobs {
 
 export const jobs = { title: "Jobs", every: 2000, make: (params) => new Jobs(params) };
 
-// Returns the list for the view of costs. It has the same jobs, sorted by what they have spent.
+// Returns the list of jobs for the view of costs, sorted by what the jobs have spent.
 export function dearest(params) {
   return new List({
     path: "#/cost", question: "jobs", caption: "Jobs by what they cost", params, first: { sort: "spent", order: "down" },

@@ -1,5 +1,5 @@
-// Shows a list that the coordinator filters, sorts and cuts into pages. The address contains the whole question, so
-// that going back, reloading and sending a link work.
+// Shows a list that the coordinator filters, sorts and cuts into pages. The browser's address contains the whole
+// question, so that going back, reloading and sending a link work.
 import { el, setAttribute, setText, Table } from "./dom.js";
 import { fixed } from "./format.js";
 
@@ -45,7 +45,7 @@ export class List {
     return form;
   }
 
-  // Sets the options of a filter. What the user has chosen stays chosen.
+  // Sets the options of a filter. The option that the user has chosen stays chosen.
   offer(name, options) {
     const select = this.filters.get(name);
     const wanted = this.params[name] || "";
@@ -68,8 +68,8 @@ export class List {
     this.go({ sort: name, order, page: 1 });
   }
 
-  // Changes the question and asks it at once. The current entry of the history is replaced, so that each typed letter
-  // does not make a new entry.
+  // Changes the question to the coordinator and asks it at once. The current entry of the browser's history is
+  // replaced, so that each typed letter does not make a new entry.
   go(change) {
     Object.assign(this.params, change);
     const said = new URLSearchParams(Object.entries(this.params).filter(([name, value]) => value && !(name === "page" && value === 1)));

@@ -12,19 +12,19 @@ const VIEWS = { jobs, job, nodes, events, cost };
 const main = document.getElementById("main");
 const away = document.getElementById("away");
 
-// `view` is what is shown: {name, every, shown: {element, questions, show}}.
+// `view` is the view that is shown: {name, every, shown: {element, questions, show}}.
 let view = null;
 // `turn` changes with each view. Answers to the questions of an earlier turn are dropped.
 let turn = 0;
 let timer = 0;
 let asking = false;
-// `again` says that something was changed while the coordinator was being asked.
+// `again` says that the user changed something while the coordinator was being asked.
 let again = false;
 let failedSince = 0;
 
 function route() {
   const given = /^#\/([a-z]+)(?:\?(.*))?$/.exec(location.hash);
-  // The address names a place within the view, so the view stays.
+  // An address that names no view names a place within the present view, so the view stays.
   if (!given && location.hash.length > 1 && view) return;
   const name = given && VIEWS[given[1]] ? given[1] : "jobs";
   open(name, Object.fromEntries(new URLSearchParams(given ? given[2] : "")));
@@ -54,7 +54,7 @@ function askNow() {
 }
 
 async function tick() {
-  // A hidden page asks nothing. It goes on when the page becomes visible again.
+  // A hidden page asks the coordinator nothing. It goes on when the page becomes visible again.
   if (!view || document.hidden) return;
   const mine = turn;
   const begun = performance.now();
@@ -125,7 +125,7 @@ document.addEventListener("asknow", askNow);
 document.addEventListener("visibilitychange", askNow);
 window.addEventListener("hashchange", route);
 document.getElementById("skip").addEventListener("click", (event) => {
-  // The link must not change the address, as the address says which view is shown.
+  // The link that skips to the main part must not change the address, as the address says which view is shown.
   event.preventDefault();
   main.focus();
 });

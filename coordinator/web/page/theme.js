@@ -10,7 +10,7 @@
     try {
       return localStorage.getItem(KEY) || "";
     } catch {
-      // The browser allows no storage. The choice is then lost when the page is left.
+      // The browser allows no storage, so the viewer's choice of a theme is lost when the page is left.
       return "";
     }
   };
@@ -23,7 +23,7 @@
       try {
         localStorage.setItem(KEY, select.value);
       } catch {
-        // The browser may refuse to store the choice.
+        // The browser may refuse to store the viewer's choice of a theme.
       }
       document.dispatchEvent(new Event("themechange"));
     });

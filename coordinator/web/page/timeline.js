@@ -2,7 +2,7 @@
 import { el, setAttribute, setText, svg } from "./dom.js";
 import { clock, duration, fixed, isWanted, number, plain, when } from "./format.js";
 
-// The strip is this wide, in units of its own.
+// The strip of the timeline is `WIDTH` units wide, in units of its own.
 const WIDTH = 1000;
 const ROWS = { fault: 14, change: 30, checkpoint: 46 };
 const MOST = 300;

@@ -12,13 +12,14 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(5);
 
-// Returns what `read` returns on the loop's thread. If that takes too long, `read` may still be called after this has
-// returned, so it must not refer to anything of the caller.
+// Calls `read` on the loop's thread, and returns its result. If that takes too long, `read` may still be called after
+// AskLoop has returned, so it must not refer to anything of the caller.
 template <typename T>
 absl::StatusOr<T> AskLoop(Loop* loop, std::function<absl::StatusOr<T>(Loop*)> read) {
   auto promise = std::make_shared<std::promise<absl::StatusOr<T>>>();
   std::future<absl::StatusOr<T>> answer = promise->get_future();
-  const absl::Status posted = loop->Post([loop, promise, read = std::move(read)] { promise->set_value(read(loop)); });
+  const absl::Status posted =
+      loop->inbox().Post([loop, promise, read = std::move(read)] { promise->set_value(read(loop)); });
   if (!posted.ok()) return posted;
   if (answer.wait_for(kPatience) != std::future_status::ready) {
     return absl::UnavailableError("the coordinator has too much to do: try again");
@@ -43,7 +44,7 @@ PoolFacts FactsOf(const core::PriceBook& book, const std::string& name, const co
   return facts;
 }
 
-// Returns the pools of the fleet file, and those that took orders before the file was changed.
+// Returns the pools of the fleet file, and those that took orders before they were removed from it.
 PoolBook ReadPools(Loop* loop) {
   const core::PriceBook& prices = loop->cluster().Prices();
   const double now = common::WallSeconds();

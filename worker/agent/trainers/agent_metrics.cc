@@ -8,7 +8,7 @@
 namespace rekindle::agent {
 namespace {
 
-// The rank that a trainer reports becomes a label, so it is bounded.
+// The rank that a trainer reports becomes a label of its metrics, so it is bounded.
 constexpr int kMaxRank = 4096;
 
 using Getter = double (v1::TrainerMetrics::*)() const;
@@ -17,7 +17,7 @@ using Setter = void (v1::TrainerMetrics::*)(double);
 struct CounterField {
   const char* name;
   const char* help;
-  // An empty `phase` means that the counter is no time of a step.
+  // An empty `phase` means that the counter is not the time of a phase of the step.
   const char* phase;
   Getter get;
   Setter set;
@@ -50,7 +50,7 @@ constexpr CounterField kCounters[] = {
 
 }  // namespace
 
-AgentMetrics::AgentMetrics(std::function<double()> now)
+AgentMetrics::AgentMetrics(common::TimeSource now)
     : now_(std::move(now)),
       trainers_(metrics_.Gauge("rekindle_worker_trainers", "Trainers that run on this node.")),
       foreign_(metrics_.Gauge("rekindle_worker_foreign_coordinator",

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/agreed/agreed_limits.h"
 #include "worker/comm/connect/host_connect.h"
+#include "worker/comm/connect/listener_impl.h"
 
 namespace rekindle::comm {
 namespace {
@@ -19,17 +19,6 @@ std::string LinkTarget(const char* path) {
 }
 
 }  // namespace
-
-absl::Status CheckHostOptions(const HostOptions& options) {
-  const int world = static_cast<int>(options.peers.size());
-  if (world >= 1 && world <= common::kMaxWorldSize && options.rank >= 0 && options.rank < world &&
-      options.generation >= 0) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " of ", world, " in generation ",
-                                                 options.generation, ": at most ", common::kMaxWorldSize,
-                                                 " ranks, and the rank must be one of them"));
-}
 
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectHost(Listener& listener, HostOptions options,
                                                           const std::function<bool()>& cancelled,

@@ -1,4 +1,4 @@
-// Tests connecting over real sockets, and every operation through shared memory, TCP and a mix of both.
+// Tests that ranks connect over real sockets, and every operation through shared memory, TCP and a mix of both.
 #include "worker/comm/connect/host_communicator.h"
 
 #include <gmock/gmock.h>
@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "common/time/clock.h"
+#include "worker/comm/connect/listener.h"
 #include "worker/comm/testing/host_test_util.h"
 
 namespace rekindle::comm {
@@ -49,7 +50,7 @@ TEST_P(Host, AllOperations) {
         std::iota(in.begin(), in.end(), rank);
         all.insert(all.end(), in.begin(), in.end());
       }
-      // The last rank passes on the values of rank 0.
+      // The last rank broadcasts the values that rank 0 sent it.
       std::iota(in.begin(), in.end(), 0);
       EXPECT_TRUE(out == sum) << count;
       EXPECT_TRUE(gathered == all) << count;
@@ -68,7 +69,7 @@ TEST_P(Host, GenerationsFollowEachOtherOnTheSameListeners) {
       EXPECT_EQ(comm.generation(), generation);
       float one = 1, sum = 0;
       const Work work = comm.AllReduce(&one, &sum, 1, DataType::kFloat32, ReduceOp::kSum);
-      // An abort ends the communicator for all ranks, wherever they are.
+      // Abort() ends the communicator for all ranks, whatever they are doing.
       if (generation == 2) {
         comm.Abort(absl::CancelledError("a new membership"));
         (void)work.Wait();
@@ -94,7 +95,7 @@ TEST(HostConnect, WaitsForALatePeer) {
   HostRanks hosts(2);
   std::unique_ptr<Listener> late = std::move(hosts.listeners[0]);
   const std::string address = hosts.peers[0].address;
-  // The address refuses connections until a listener is back on the same port.
+  // The address of rank 0 refuses connections until a listener is back on the same port.
   late.reset();
   std::atomic<bool> asked = false;
   std::jthread first([&] {

@@ -1,7 +1,7 @@
 // Makes one attempt to connect the ranks of a generation, for ConnectHost().
 //
 // Of two ranks, the higher one connects to the lower one. Each pair is set up by a thread of its own, so that one
-// unreachable peer delays nobody. A rank that has all its pairs says so to every peer, and the attempt succeeds when
+// unreachable peer delays nobody. A rank that is connected to all peers tells them so, and the attempt succeeds when
 // every rank has said so.
 //
 //   control connection, after the handshake
@@ -19,18 +19,15 @@
 #include <vector>
 
 #include "common/sync/mutex.h"
-#include "worker/comm/connect/host_communicator.h"
-#include "worker/comm/connect/listener.h"
+#include "worker/comm/connect/host_options.h"
+#include "worker/comm/connect/listener_impl.h"
 #include "worker/comm/connect/ring_communicator.h"
 #include "worker/comm/connect/shared_segment.h"
 #include "worker/comm/watch/control.h"
 
 namespace rekindle::comm {
 
-// Returns OK, or what is wrong with rank, peers or generation.
-absl::Status CheckHostOptions(const HostOptions& options);
-
-// REQUIRES: an object is used once, by one thread.
+// REQUIRES: each HostConnect is used once, by one thread.
 class HostConnect {
  public:
   HostConnect(ListenerImpl& listener, HostOptions options, std::function<bool()> cancelled);
@@ -39,17 +36,17 @@ class HostConnect {
   absl::StatusOr<std::unique_ptr<RingCommunicator>> Run(std::vector<Accusation>* accused);
 
  private:
-  // Holds what the thread of a pair makes.
+  // Holds the connections that a pair's thread makes.
   struct Pair {
     std::shared_ptr<ControlChannel> control;
-    // Either `data` or `segment` is set once the pair is connected.
+    // Once the pair is connected, either `data` (a TCP connection) or `segment` (shared memory) is set.
     UniqueFd data;
-    // `segment` belongs to the peer.
+    // `segment` is the peer's shared memory, which this rank writes to.
     std::shared_ptr<SharedSegment> segment;
     bool finished = false;
-    // The status says why there is no connection so far.
+    // `status` says why the pair is not connected so far.
     absl::Status status;
-    // The peer is connected to all its peers.
+    // `joined` says that the peer is connected to all its peers.
     bool joined = false;
   };
 
@@ -61,9 +58,10 @@ class HostConnect {
   bool SameHost(int peer) const;
   WaitLimit Soon(double seconds) const;
 
-  // Waits until the attempt is over. The verdict is OK once all ranks have joined.
+  // Waits until the attempt to connect is over. The verdict is OK once all ranks have joined.
   Verdict AwaitAll();
-  // Returns an OK verdict as long as nothing has failed. Sets `done` when the attempt is over.
+  // Looks at all peers. Returns an OK verdict as long as none has failed. Sets `done` when the attempt to connect is
+  // over.
   Verdict CheckPeers(bool* done);
   Verdict ReadControl(int peer, Pair& pair) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Verdict Unreachable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -75,7 +73,7 @@ class HostConnect {
   const std::function<bool()> cancelled_;
   const uint64_t membership_;
   const double deadline_;
-  // If `segment_` is null, no peer can use shared memory.
+  // `segment_` is this rank's shared memory. If it is null, no peer can use shared memory with this rank.
   std::shared_ptr<SharedSegment> segment_;
   int ranks_on_host_ = 0;
   WakeFd cancel_;
@@ -83,7 +81,7 @@ class HostConnect {
   bool told_joined_ = false;
 
   common::Mutex mutex_;
-  // `pairs_` is indexed by rank, and the own entry stays empty.
+  // `pairs_` is indexed by rank, and this rank's own entry stays empty.
   std::vector<Pair> pairs_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };

@@ -1,90 +1,45 @@
-// Implements Listener: accepts and authenticates connections, and passes them to the generation that they are for.
+// Holds Listener, on which a trainer accepts the connections of the other ranks.
 #ifndef REKINDLE_WORKER_COMM_CONNECT_LISTENER_H_
 #define REKINDLE_WORKER_COMM_CONNECT_LISTENER_H_
 
-#include <atomic>
-#include <deque>
-#include <list>
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 
-#include "common/sync/mutex.h"
-#include "worker/comm/connect/host_communicator.h"
-#include "worker/comm/watch/handshake.h"
+#include "absl/status/statusor.h"
 
 namespace rekindle::comm {
 
-// Holds a connection whose other side has proved that it has the job's secret.
-struct Authenticated {
-  UniqueFd fd;
-  Hello hello;
-  double expires = 0;
+// Counts the connections that a listener has had since it was made, by what became of them.
+struct ListenerStats {
+  int64_t authenticated = 0;
+  // `foreign` counts connections that did not use this protocol, or used another version of it.
+  int64_t foreign = 0;
+  // `refused` counts connections that did not prove that they hold the job's secret.
+  int64_t refused = 0;
+  // `stale` counts connections for a generation that is over.
+  int64_t stale = 0;
+  // `timed_out` counts connections that were too slow to prove themselves, or closed before that.
+  int64_t timed_out = 0;
+  // `crowded_out` counts connections that were dropped because too many were waiting.
+  int64_t crowded_out = 0;
+  // `expired` counts connections that were authenticated, but for whose generation nobody connected.
+  int64_t expired = 0;
 };
 
-class ListenerImpl : public Listener {
+// Listens for a trainer's data plane. A listener lives as long as the process, over all generations. Each connection is
+// authenticated before any other byte of it is read, by a keyed challenge and response over job secret, generation and
+// rank. A connection of a later generation waits a bounded time for the ConnectHost() of that generation, then it is
+// dropped. A connection of a generation before the last one is refused at once. Bad connections are counted and dropped
+// without disturbing the others. The listener must outlive every ConnectHost() on it. It is thread-safe.
+class Listener {
  public:
-  ListenerImpl(UniqueFd fd, int port, std::string secret);
-  ~ListenerImpl() override;
-
-  int port() const override { return port_; }
-  ListenerStats stats() const override;
-  const std::string& secret() const { return secret_; }
-
-  // Refuses connections of lower generations from now on. Those of `generation` may be taken until Unregister().
-  void Register(int generation);
-  void Unregister(int generation);
-  // Returns the control connection that `from` made last for `generation`. Waits until `limit`. A connection with that
-  // generation's number but another membership is left to expire.
-  absl::StatusOr<Authenticated> TakeControl(int generation, uint64_t membership, int from, const WaitLimit& limit);
-  // Returns the data connection that belongs to `control`.
-  absl::StatusOr<Authenticated> TakeData(const Hello& control, const WaitLimit& limit);
-  // Lets waiting TakeControl and TakeData calls check their limits again.
-  void WakeTakers();
-
- private:
-  // Holds a connection that has not proved anything yet.
-  struct HalfOpen {
-    UniqueFd fd;
-    double deadline = 0;
-    // The Hello was read, and the challenge was sent.
-    bool greeted = false;
-    Hello hello;
-    Challenge challenge;
-    Mac proof = {};
-    // `have` counts the bytes received of the message that is being read.
-    size_t have = 0;
-  };
-  enum class Advance { kWait, kDrop, kDone };
-
-  template <typename Match>
-  absl::StatusOr<Authenticated> Take(const Match& match, const WaitLimit& limit);
-  void Run();
-  void Accept();
-  Advance AdvanceOne(HalfOpen& connection);
-  Advance Greet(HalfOpen& connection);
-  void Park(HalfOpen connection);
-  void Expire(double now);
-  int SleepMilliseconds() const;
-
-  const UniqueFd fd_;
-  const int port_;
-  const std::string secret_;
-  WakeFd wake_;
-  std::atomic<bool> stop_ = false;
-  // Only the listener's thread uses this list, which has the oldest connection first.
-  std::list<HalfOpen> half_open_;
-
-  mutable common::Mutex mutex_;
-  common::CondVar arrived_;
-  std::deque<Authenticated> waiting_ ABSL_GUARDED_BY(mutex_);
-  // The map counts the registrations by generation.
-  std::map<int, int> registered_ ABSL_GUARDED_BY(mutex_);
-  int oldest_generation_ ABSL_GUARDED_BY(mutex_) = 0;
-  ListenerStats stats_ ABSL_GUARDED_BY(mutex_);
-
-  std::thread thread_;
+  // Listens on `bind_address`, which is "host:port". Port 0 takes any free port. Returns UNAVAILABLE, with the address
+  // in the message, if the port is in use.
+  static absl::StatusOr<std::unique_ptr<Listener>> Create(const std::string& bind_address, std::string job_secret);
+  virtual ~Listener() = default;
+  virtual int port() const = 0;
+  virtual ListenerStats stats() const = 0;
 };
 
 }  // namespace rekindle::comm

@@ -1,4 +1,5 @@
-// Tests who does not get in: other secrets, past generations, other protocols, slow connections and too many of them.
+// Tests which connections a listener refuses: those with another secret, a past generation or another protocol, slow
+// ones and too many of them.
 #include "worker/comm/connect/listener.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/time/clock.h"
 #include "worker/comm/testing/host_test_util.h"
+#include "worker/comm/watch/handshake.h"
 
 namespace rekindle::comm {
 namespace {
@@ -24,13 +26,13 @@ class ListenerTest : public testing::Test {
     hello.nonce = RandomNonce();
     return hello;
   }
-  // Returns true once the other side has closed.
+  // Returns true once the other side has closed the connection.
   bool Closes(int fd, double seconds) {
     char byte;
     return absl::IsUnavailable(ReadFull(fd, &byte, 1, Seconds(seconds)));
   }
   ListenerStats stats() { return hosts.listeners[0]->stats(); }
-  // Expects that an honest pair can still connect.
+  // Expects that two honest ranks can still connect.
   void ExpectOpenFor(int generation) {
     auto ranks = hosts.Connect(generation, true);
     ForEach(ranks, [](Communicator& comm) {
@@ -45,10 +47,10 @@ class ListenerTest : public testing::Test {
 };
 
 TEST_F(ListenerTest, AnotherSecretIsRefusedByBothSides) {
-  // The connector notices first that the secrets differ.
+  // If the secrets differ, the connector notices it first.
   UniqueFd fd = Dial();
   EXPECT_TRUE(absl::IsPermissionDenied(ConnectorHandshake(fd.get(), "another", HelloOf(1), Seconds(5))));
-  // If the connector goes on regardless, the acceptor refuses it.
+  // If the connector continues although the secrets differ, the acceptor refuses it.
   fd = Dial();
   const Hello hello = HelloOf(1);
   Challenge challenge;
@@ -93,7 +95,7 @@ TEST_F(ListenerTest, PastGenerationsAreRefused) {
   UniqueFd fd = Dial();
   EXPECT_FALSE(ConnectorHandshake(fd.get(), kSecret, HelloOf(4), Seconds(5)).ok());
   EXPECT_EQ(stats().stale, 1);
-  // A connection that waited for its generation is dropped when a later generation comes.
+  // A connection that waits for its generation is dropped when a later generation comes.
   fd = Dial();
   ASSERT_TRUE(ConnectorHandshake(fd.get(), kSecret, HelloOf(6), Seconds(5)).ok());
   ExpectOpenFor(7);
@@ -153,7 +155,7 @@ TEST_F(ListenerTest, ManyHalfOpenConnectionsDoNotKeepOthersOut) {
 }
 
 TEST_F(ListenerTest, ARankThatIsTakenForAnotherIsNotConnected) {
-  // The connector believes that it is rank 2 of 3, and that rank 0's address is that of rank 1.
+  // The connector believes that it is rank 2 of 3, and that the address of rank 0 belongs to rank 1.
   HostRanks wrong(3);
   wrong.peers[1] = hosts.peers[0];
   std::jthread confused([&] {

@@ -1,7 +1,7 @@
 // Tests ranks as real processes that are killed and stopped by signals, over shared memory and TCP.
 //
-// Parent and children exchange lines over socket pairs. The child sends its port, receives all ports, reports that it
-// runs, and at last reports whom it accuses.
+// The test and its child processes exchange lines of text over socket pairs. A child sends its port, receives all
+// ports, reports that it runs, and at last reports whom it accuses.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -16,6 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/time/clock.h"
 #include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/host_options.h"
+#include "worker/comm/connect/listener.h"
 #include "worker/comm/links/socket.h"
 
 namespace rekindle::comm {
@@ -36,7 +38,8 @@ void WriteLine(int fd, const std::string& line) {
   (void)WriteFull(fd, text.data(), text.size(), {common::SteadySeconds() + 10, nullptr});
 }
 
-// Runs the child. It all-reduces until an error ends it, then reports "accused KIND seconds-since-last-operation".
+// Runs one rank as a child process. It all-reduces until an error ends it, then reports "ACCUSED KIND
+// SECONDS-SINCE-THE-LAST-OPERATION".
 void RunRank(int rank, int world, bool shared_memory, double deadline, int fd) {
   auto listener = *Listener::Create("127.0.0.1:0", kSecret);
   WriteLine(fd, absl::StrCat(listener->port()));
@@ -60,7 +63,7 @@ void RunRank(int rank, int world, bool shared_memory, double deadline, int fd) {
   const int accused = accusations.size() == 1 ? accusations[0].rank : -1;
   const int kind = accusations.size() == 1 ? static_cast<int>(accusations[0].kind) : -1;
   WriteLine(fd, absl::StrCat(accused, " ", kind, " ", seconds));
-  // The call returns when the parent closes the line.
+  // The child stays until the parent closes the socket.
   ReadLine(fd, 30);
   _exit(0);
 }
@@ -86,7 +89,7 @@ class Processes : public testing::TestWithParam<std::tuple<int, bool>> {
     for (const UniqueFd& line : lines) WriteLine(line.get(), ports);
     for (const UniqueFd& line : lines) ASSERT_EQ(ReadLine(line.get(), 60), "running");
   }
-  // Expects that all ranks but `victim` accuse it, with `kind`.
+  // Expects that all ranks but `victim` accuse the victim, for the reason `kind`.
   void ExpectReported(int victim, Accusation::Kind kind, double within) {
     for (int rank = 0; rank < world(); ++rank) {
       if (rank == victim) continue;
@@ -126,7 +129,8 @@ TEST_P(Processes, AKilledOneIsAccusedByAllAtOnceAndLeavesNothing) {
   const auto before = SharedMemoryFiles();
   Start(60);
   kill(children[1], SIGKILL);
-  // The limit is far below the deadline. On an idle machine the report takes milliseconds.
+  // A killed rank must be accused within 5 s, long before the deadline of 60 s for progress. On an idle machine the
+  // accusation takes milliseconds.
   ExpectReported(1, Accusation::Kind::kClosed, 5);
   EXPECT_EQ(SharedMemoryFiles(), before);
 }
@@ -137,7 +141,7 @@ TEST_P(Processes, AStoppedOneIsAccusedByAllAtTheDeadlineAndWakesHarmless) {
   kill(children[1], SIGSTOP);
   ExpectReported(1, Accusation::Kind::kTimeout, 5 * kDeadline);
   kill(children[1], SIGCONT);
-  // The rank that wakes accuses nobody.
+  // The stopped rank that wakes accuses nobody.
   EXPECT_EQ(ReadLine(lines[1].get(), 30).substr(0, 5), "-1 -1");
 }
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker/comm/contract/work_state.h"
+#include "worker/comm/rings/collectives.h"
 
 namespace rekindle::comm {
 namespace {
@@ -40,7 +40,7 @@ RingCommunicator::~RingCommunicator() {
   }
   mesh_.End();
   thread_.join();
-  // The monitor's thread may be in Fail(), which uses `monitor_`.
+  // The monitor is joined before it is destroyed, because its thread may be in Fail(), which uses `monitor_`.
   monitor_->Join();
 }
 

@@ -1,5 +1,5 @@
-// Implements the host communicator: collectives over a full mesh of links. One thread runs them in the order of issue,
-// and a monitor watches them.
+// Implements the host communicator: collectives over a full mesh of links. One thread runs the collectives in the order
+// of issue, and a monitor watches the peers.
 #ifndef REKINDLE_WORKER_COMM_CONNECT_RING_COMMUNICATOR_H_
 #define REKINDLE_WORKER_COMM_CONNECT_RING_COMMUNICATOR_H_
 
@@ -11,8 +11,9 @@
 
 #include "common/sync/mutex.h"
 #include "worker/comm/contract/communicator.h"
-#include "worker/comm/rings/collectives.h"
+#include "worker/comm/contract/work.h"
 #include "worker/comm/rings/mesh.h"
+#include "worker/comm/rings/operation_header.h"
 #include "worker/comm/watch/control.h"
 #include "worker/comm/watch/monitor.h"
 
@@ -29,11 +30,11 @@ struct RingOptions {
   int rank = 0;
   Deadlines deadlines;
   std::function<void(const absl::Status&, const std::vector<Accusation>&)> on_error;
-  // `peers` is indexed by rank, and the own entry is empty. There are at most common::kMaxWorldSize.
+  // `peers` is indexed by rank, and this rank's own entry is empty. There are at most common::kMaxWorldSize.
   std::vector<PeerConnection> peers;
-  // Peers in shared memory ring this bell.
+  // `bell` is this rank's doorbell, which peers that share memory with this rank ring after each change.
   std::shared_ptr<Doorbell> bell;
-  // Tests set this hook (see Monitor::Options::turn_hook).
+  // `monitor_hook` is set by tests (see Monitor::Options::turn_hook).
   std::function<void()> monitor_hook;
 };
 
@@ -59,8 +60,9 @@ class RingCommunicator : public Communicator {
   absl::Status status() const override;
   std::vector<Accusation> accusations() const override;
 
-  // Issues an operation of another kind. `run` is called in its turn on the communicator's thread. It returns true, or
-  // false once the mesh has ended. While it runs, deadlines hold for it as for other operations.
+  // Issues an operation that is not a collective of the host, such as one on a device. `run` is called in its turn on
+  // the communicator's thread. It returns true, or false once the mesh has ended. While `run` works, the deadlines hold
+  // for it as for other operations.
   Work Issue(OperationHeader header, std::function<bool(Mesh&, const OperationHeader&)> run);
 
  private:
@@ -74,10 +76,10 @@ class RingCommunicator : public Communicator {
   static Work Refused(const std::string& why);
   void RunOperations();
   void Execute(Operation& operation);
-  // Ends everything and notifies the peers. Only the first call has an effect. `local` says that the caller of Abort()
-  // knows of the failure, so that on_error is not called.
+  // Ends all operations and notifies the peers. Only the first call has an effect. `local` says that the failure comes
+  // from this rank's own Abort(), so that on_error is not called.
   void Fail(const Verdict& verdict, bool local);
-  // Sends the last frame that the peers receive.
+  // Sends the last frame that the peers receive on their control channels.
   void TellPeers(const ControlFrame& frame);
   // Returns the status of an operation that was not completed.
   absl::Status EndStatus() const;

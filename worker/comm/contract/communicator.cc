@@ -1,7 +1,5 @@
 #include "worker/comm/contract/communicator.h"
 
-#include "worker/comm/contract/work_state.h"
-
 namespace rekindle::comm {
 
 size_t SizeOf(DataType type) {
@@ -17,9 +15,6 @@ size_t SizeOf(DataType type) {
   }
   return 1;
 }
-
-absl::Status Work::Wait() const { return state_ ? state_->Wait() : absl::OkStatus(); }
-bool Work::Done() const { return !state_ || state_->Done(); }
 
 absl::Status Barrier(Communicator& communicator) {
   const uint8_t here = 1;

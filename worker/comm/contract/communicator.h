@@ -16,19 +16,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "worker/comm/contract/work.h"
 
 namespace rekindle::comm {
 
 enum class DataType { kUint8, kInt64, kFloat32, kBfloat16 };
 enum class ReduceOp { kSum, kMax };
 
-// Returns the bytes of one element.
+// Returns the size of one element of the type, in bytes.
 size_t SizeOf(DataType type);
 
 // Says why a peer is thought to have failed, as seen from this rank.
@@ -39,25 +38,12 @@ struct Accusation {
   std::string detail;
 };
 
-// Stands for the completion of one operation. All copies refer to the same operation. The class is thread-safe.
-class Work {
- public:
-  class State;
-  Work() = default;
-  explicit Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  // Blocks until the operation has ended. Returns OK, or the error that ended the communicator.
-  absl::Status Wait() const;
-  bool Done() const;
-
- private:
-  std::shared_ptr<State> state_;
-};
-
 // A Stream is a device's execution queue (cudaStream_t). Null means the host.
 using Stream = void*;
 
 // If a pending operation makes no progress for `progress_seconds`, the slowest peer is accused. The deadlines may be
-// changed while the communicator runs, because the first step and state transfer have deadlines of their own.
+// changed while the communicator runs, because a job's first step and the transfer of its state have deadlines of their
+// own.
 struct Deadlines {
   double connect_seconds = 5;
   double progress_seconds = 2;
@@ -65,14 +51,14 @@ struct Deadlines {
 
 class Communicator {
  public:
-  // The destructor aborts what is pending, joins the threads and closes the connections.
+  // The destructor aborts pending operations, joins the communicator's threads and closes its connections.
   virtual ~Communicator() = default;
 
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
   virtual int generation() const = 0;
 
-  // Sets each out[i] to the reduction by `op` of in[i] over all ranks. `in` may equal `out`.
+  // Sets out[i], for each i, to the reduction by `op` of in[i] over all ranks. `in` may equal `out`.
   virtual Work AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                          Stream stream = nullptr) = 0;
   // Copies `bytes` bytes from the buffer of `root` to the buffers of all ranks.
@@ -84,27 +70,28 @@ class Communicator {
   virtual Work Send(const void* buffer, size_t bytes, int peer, Stream stream = nullptr) = 0;
   virtual Work Recv(void* buffer, size_t bytes, int peer, Stream stream = nullptr) = 0;
 
-  // Ends the communicator with `why`. Pending operations end at once, and peers see a closed connection. This is
+  // Ends the communicator with `why`. Pending operations end at once, and peers see a closed connection. Abort() is
   // idempotent.
   virtual void Abort(absl::Status why) = 0;
-  // Ends the communicator in good order at a boundary that all ranks agreed on. Afterwards peers that close are no
-  // error. This is idempotent. REQUIRES: every issued operation is done.
+  // Ends the communicator in good order at a boundary that all ranks agreed on. Afterwards it is no error if a peer
+  // closes its connection. Close() is idempotent. REQUIRES: every issued operation is done.
   virtual void Close() = 0;
 
-  // Sets the deadlines from now on. `connect_seconds` no longer matters. This is thread-safe.
+  // Sets the deadlines of a communicator that runs, where `connect_seconds` no longer matters. SetDeadlines() is
+  // thread-safe.
   virtual void SetDeadlines(const Deadlines& deadlines) = 0;
 
   // Returns the seconds so far in which this rank had something to send to its successor and the link took nothing.
-  // Returns 0 if the transport cannot measure that.
+  // Returns 0 if the transport cannot measure the time.
   virtual double send_blocked_seconds() const { return 0; }
 
-  // Returns OK or the first error.
+  // Returns OK, or the first error, which ended the communicator.
   virtual absl::Status status() const = 0;
   // Returns whom this rank holds responsible for the first error. The list is empty after Abort() or without an error.
   virtual std::vector<Accusation> accusations() const = 0;
 };
 
-// Returns when every rank has called it. This is a collective operation.
+// Returns when every rank has called Barrier(). It is a collective operation.
 absl::Status Barrier(Communicator& communicator);
 
 }  // namespace rekindle::comm

@@ -11,21 +11,25 @@
 #include "common/sync/mutex.h"
 #include "common/time/clock.h"
 #include "worker/comm/connect/host_connect.h"
+#include "worker/comm/connect/listener_impl.h"
 #include "worker/comm/connect/ring_communicator.h"
+#include "worker/comm/contract/work.h"
 #include "worker/comm/nccl/nccl_session.h"
+#include "worker/comm/rings/operation_header.h"
 
 namespace rekindle::comm {
 namespace {
 
 constexpr size_t kPieceBytes = 64 << 20;
-// `kPauseSeconds` is the pause between two looks at the device.
+// `kPauseSeconds` is the pause between two checks whether the device has completed an operation.
 constexpr double kPauseSeconds = 50e-6;
-// The thread looks this often before the first pause. A small operation is done by then.
+// The thread checks the device `kEagerLooks` times before its first pause, because a small operation is done by then.
 constexpr int kEagerLooks = 200;
-// A failure of NCCL waits this long for the control channel to report which peer is the reason, as in monitor.cc.
+// After a failure of NCCL, the rank waits `kSuspicionSeconds` for its control channels to report which peer is the
+// reason, as in monitor.cc.
 constexpr double kSuspicionSeconds = 0.2;
 
-// Rank 0 sends this message to all ranks.
+// Rank 0 sends an IdMessage to all ranks, with the id by which they join one NCCL communicator.
 struct IdMessage {
   uint32_t made = 0;
   std::array<unsigned char, kRekindleNcclIdBytes> id = {};
@@ -55,7 +59,7 @@ class NcclCommunicator : public Communicator {
                   .stream = stream});
   }
   Work Broadcast(void* buffer, size_t bytes, int root, Stream stream) override {
-    // The host transport refuses a root that is not a rank.
+    // The host transport refuses a broadcast whose root is not a rank.
     if (stream == nullptr || !IsRank(root)) return host_->Broadcast(buffer, bytes, root, nullptr);
     return Issue(Bytes(RekindleNcclOperation::kBroadcast, buffer, buffer, bytes, root, stream));
   }
@@ -102,7 +106,8 @@ class NcclCommunicator : public Communicator {
   std::unique_ptr<RingCommunicator> host_;
 };
 
-// Returns a wait that looks again at once as long as that may pay, and then pauses between looks.
+// Returns the wait between two checks of the device. The first waits end at once, because a small operation is done by
+// then. Later waits pause.
 NcclSession::GoOn Patience(Mesh& mesh) {
   return [&mesh, looks = 0]() mutable {
     if (++looks > kEagerLooks) return mesh.Rest(kPauseSeconds);
@@ -111,8 +116,8 @@ NcclSession::GoOn Patience(Mesh& mesh) {
   };
 }
 
-// Returns true if an operation was carried out. Otherwise it ends the communicator, or lets the monitor end it if the
-// monitor knows a better reason.
+// Returns true if an NCCL operation was carried out. Otherwise it ends the communicator, or lets the monitor end it if
+// the monitor knows a better reason.
 bool NcclCommunicator::Ended(Mesh& mesh, NcclSession::Outcome outcome) {
   if (outcome == NcclSession::Outcome::kDone) {
     mesh.Moved();
@@ -128,7 +133,7 @@ bool NcclCommunicator::Ended(Mesh& mesh, NcclSession::Outcome outcome) {
 
 bool NcclCommunicator::RunPieces(Mesh& mesh, const RekindleNcclOperation& operation) {
   const size_t element = SizeOf(static_cast<DataType>(operation.type));
-  // An all-gather is not cut, because the parts of a gathered array lie apart, one per rank.
+  // An all-gather is not cut into pieces, because the parts of a gathered array lie apart, one per rank.
   const size_t most = operation.kind == RekindleNcclOperation::kAllGather ? operation.count : kPieceBytes / element;
   for (size_t at = 0; at < operation.count; at += most) {
     RekindleNcclOperation piece = operation;
@@ -154,7 +159,8 @@ absl::Status NcclCommunicator::Join(const std::function<bool()>& cancelled) {
     message.made = options_.api->make_id(message.id.data(), message.error, sizeof(message.error)) == kRekindleNcclDone;
   }
   const absl::Status sent = host_->Broadcast(&message, sizeof(message), 0, nullptr).Wait();
-  // A rank that got the message may end the communicator before the others have it. Rank 0 knows the reason anyway.
+  // If rank 0 could not make an id, another rank may end the communicator as soon as it has heard so, and the broadcast
+  // then fails at rank 0. Rank 0 returns its own reason rather than the error of the broadcast.
   if (!sent.ok() && (rank() != 0 || message.made != 0)) return sent;
   if (message.made == 0) {
     const std::string reason(message.error, strnlen(message.error, sizeof(message.error)));
@@ -172,7 +178,8 @@ absl::Status NcclCommunicator::Join(const std::function<bool()>& cancelled) {
   return was_cancelled ? absl::CancelledError("a newer membership has come") : joined;
 }
 
-// Passes on errors: those before ConnectNccl() returns are its result, and later ones go to on_error.
+// Passes on the error of a communicator. An error before ConnectNccl() returns becomes its result, and a later one goes
+// to on_error.
 class ErrorGate {
  public:
   using OnError = std::function<void(const absl::Status&, const std::vector<Accusation>&)>;
@@ -186,7 +193,7 @@ class ErrorGate {
     }
     if (on_error_) on_error_(status, accusations);
   }
-  // Lets later errors through. Returns false if an error was held back.
+  // Lets errors go to on_error from now on. Returns false, and changes nothing, if an error came before.
   bool Open() {
     const common::MutexLock lock(mutex_);
     open_ = !failed_;

@@ -3,7 +3,7 @@
 // An operation with a stream runs on NCCL, and its buffers are device memory. An operation without a stream runs on the
 // host transport. Both run in the order of issue on one thread, and the host's control channels watch both. If a peer
 // dies, freezes, or does not issue an operation by the deadline, the operation ends with the same status and
-// accusations (monitor.h), and NCCL is aborted.
+// accusations as on the host transport (monitor.h), and NCCL is aborted.
 //
 // NCCL cannot say which rank a stuck operation waits for. If every peer answers and has issued the operation, nobody is
 // accused. Bytes under way do not count as progress, so large operations are cut into pieces of 64 MiB.
@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/host_options.h"
+#include "worker/comm/connect/listener.h"
 #include "worker/comm/contract/communicator.h"
 #include "worker/comm/nccl/nccl_api.h"
 
@@ -24,15 +25,15 @@ namespace rekindle::comm {
 class RingCommunicator;
 
 struct NcclOptions {
-  // `api` belongs to the loaded plugin.
+  // `api` is the table of NCCL's calls of the loaded CUDA plugin.
   const RekindleNcclApi* api = nullptr;
   // `device` is CUDA's number of this rank's GPU.
   int device = 0;
 };
 
-// Connects as ConnectHost does. Then the ranks join one NCCL communicator within another deadlines.connect_seconds. Its
-// id travels over the host transport's authenticated connections. Returns the errors of ConnectHost, and INTERNAL if
-// NCCL fails (nobody is accused then unless a peer has died).
+// Connects as ConnectHost does. Then the ranks join one NCCL communicator within another deadlines.connect_seconds. The
+// id of that communicator travels over the host transport's authenticated connections. Returns the errors of
+// ConnectHost, and INTERNAL if NCCL fails (nobody is accused then unless a peer has died).
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectNccl(Listener& listener, HostOptions host,
                                                           const NcclOptions& options,
                                                           const std::function<bool()>& cancelled,

@@ -3,15 +3,14 @@
 #include <algorithm>
 
 #include "worker/comm/rings/reduce.h"
-#include "worker/comm/rings/transfers.h"
 
 namespace rekindle::comm {
 namespace {
 
-// Data is sent and received in chunks of this size. A few of them fit the second-level cache.
+// Data goes around a ring in chunks of `kChunkBytes`. A few chunks fit the second-level cache.
 constexpr size_t kChunkBytes = 128 << 10;
 
-// Marks a position in a list of segments. The bytes of the header come first.
+// Marks how far a list of segments has been sent or received. The bytes of the header come first.
 struct Cursor {
   size_t header = 0;
   size_t step = 0;
@@ -42,9 +41,9 @@ class Pump {
   bool RecvDone() const {
     return pass_.prev < 0 || (recv_.header == sizeof(header_) && recv_.step == pass_.receives.size());
   }
-  // Returns the bytes of the current segment that may be sent now.
+  // Returns how many bytes of the segment at `send_` may be sent now.
   size_t Sendable() const;
-  // Each of these functions returns the bytes moved, or kLinkClosed.
+  // TrySend() and the three functions after it return the bytes moved, or kLinkClosed.
   ssize_t TrySend();
   ssize_t TryRecv();
   ssize_t ReceiveData(Link& link);

@@ -1,37 +1,40 @@
 // Runs the data flow behind every ring. Bytes come from the previous rank, are reduced or stored, and go on to the next
-// rank. This happens chunk by chunk, in both directions at once.
+// rank. The data flows chunk by chunk, and each rank sends and receives at once.
 #ifndef REKINDLE_WORKER_COMM_RINGS_RING_PASS_H_
 #define REKINDLE_WORKER_COMM_RINGS_RING_PASS_H_
 
 #include <cstddef>
 #include <vector>
 
-#include "worker/comm/rings/collectives.h"
+#include "worker/comm/contract/communicator.h"
+#include "worker/comm/rings/mesh.h"
+#include "worker/comm/rings/operation_header.h"
 
 namespace rekindle::comm {
 
-// Describes what goes to the next rank: a range of the buffer, in bytes.
+// Describes what a rank sends to the next rank of the ring: a range of the buffer, in bytes.
 struct RingSend {
   size_t offset = 0;
   size_t bytes = 0;
-  // `brought_by` is the index of the receive that brings this very range. It is -1 if the range lies in `first` from
-  // the start.
+  // `brought_by` is the index of the receive that brings this range of bytes. It is -1 if the range lies in `first`
+  // from the start.
   int brought_by = -1;
 };
 
-// Describes what comes from the previous rank, and where it goes.
+// Describes what a rank receives from the previous rank of the ring, and where it goes.
 struct RingReceive {
   size_t offset = 0;
   size_t bytes = 0;
-  // If `reduce` is set, the data is reduced with `in`. Otherwise it is stored.
+  // If `reduce` is set, the received data is reduced with `in`. Otherwise it is stored.
   bool reduce = false;
 };
 
-// Sends and receives run in their orders, side by side. The sends of one rank are the receives of the next.
+// Describes one rank's part in a ring. The sends and the receives each run in their order, side by side. The sends of
+// one rank are the receives of the next.
 struct RingPass {
   int prev = -1;  // -1 if nothing is received.
   int next = -1;  // -1 if nothing is sent.
-  // `first` is the buffer that is sent from the start.
+  // `first` is the buffer with the bytes that the rank can send without having received them.
   const std::byte* first = nullptr;
   // `in` is an operand of the reduction and may equal `out`.
   const std::byte* in = nullptr;
@@ -42,7 +45,7 @@ struct RingPass {
   ReduceOp op = ReduceOp::kSum;
 };
 
-// Runs the pass. Returns false once the mesh has ended, or if the previous rank's header differs.
+// Runs one rank's part in a ring. Returns false once the mesh has ended, or if the previous rank's header differs.
 bool RunRingPass(Mesh& mesh, const OperationHeader& header, const RingPass& pass);
 
 }  // namespace rekindle::comm

@@ -1,22 +1,11 @@
 #include "worker/comm/rings/transfers.h"
 
-#include <algorithm>
-#include <cstring>
 #include <vector>
-
-#include "absl/strings/str_cat.h"
 
 namespace rekindle::comm {
 namespace {
 
-std::string Describe(const OperationHeader& header) {
-  const char* const names[] = {"?", "all-reduce", "broadcast", "all-gather", "point to point"};
-  const char* name = names[header.kind < std::size(names) ? header.kind : 0];
-  return absl::StrCat(name, " #", header.sequence, " of ", header.bytes, " bytes (type ", header.type, ", op ",
-                      header.op, ", root ", header.root, ")");
-}
-
-// Makes one try. Returns the bytes moved, or kLinkClosed.
+// Tries once to move bytes of a transfer. Returns the bytes moved, or kLinkClosed.
 ssize_t Step(Link& link, const OperationHeader& header, Transfer& t) {
   constexpr size_t kHeader = sizeof(OperationHeader);
   const bool in_header = t.moved < kHeader;
@@ -30,12 +19,6 @@ ssize_t Step(Link& link, const OperationHeader& header, Transfer& t) {
 }
 
 }  // namespace
-
-bool CheckHeader(Mesh& mesh, const OperationHeader& mine, const OperationHeader& theirs, int peer) {
-  if (std::memcmp(&mine, &theirs, sizeof(mine)) == 0) return true;
-  return mesh.Fail(absl::StrCat("rank ", peer, " issued ", Describe(theirs), " where this rank issued ", Describe(mine),
-                                "; all ranks must issue the same operations in one order"));
-}
 
 bool RunTransfers(Mesh& mesh, const OperationHeader& header, std::span<Transfer> transfers) {
   constexpr size_t kHeader = sizeof(OperationHeader);

@@ -2,30 +2,29 @@
 #ifndef REKINDLE_WORKER_COMM_RINGS_TRANSFERS_H_
 #define REKINDLE_WORKER_COMM_RINGS_TRANSFERS_H_
 
+#include <cstddef>
 #include <span>
-#include <string>
 
-#include "worker/comm/rings/collectives.h"
+#include "worker/comm/rings/mesh.h"
+#include "worker/comm/rings/operation_header.h"
 
 namespace rekindle::comm {
 
-// Describes one message: the header, then `bytes` at `data`, which is read when sending and written when receiving.
+// Describes one message to or from a peer: the header, then `bytes` at `data`, which is read when sending and written
+// when receiving.
 struct Transfer {
   int peer = 0;
   bool send = false;
   std::byte* data = nullptr;
   size_t bytes = 0;
-  // `moved` counts the bytes so far, including the header.
+  // `moved` counts the bytes of the message so far, including the header.
   size_t moved = 0;
-  // `header` is the one that was received.
+  // `header` is the header that the peer sent.
   OperationHeader header = {};
 };
 
-// Moves all transfers. Returns false once the mesh has ended, or if a peer's header differs from `header`.
+// Moves all transfers to their end. Returns false once the mesh has ended, or if a peer's header differs from `header`.
 bool RunTransfers(Mesh& mesh, const OperationHeader& header, std::span<Transfer> transfers);
-
-// Returns true if both headers describe one operation. Otherwise it ends the mesh with a message that shows both.
-bool CheckHeader(Mesh& mesh, const OperationHeader& mine, const OperationHeader& theirs, int peer);
 
 }  // namespace rekindle::comm
 

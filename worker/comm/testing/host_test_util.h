@@ -12,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/host_options.h"
+#include "worker/comm/connect/listener.h"
 
 namespace rekindle::comm {
 
@@ -29,7 +31,7 @@ struct HostRanks {
     options.allow_shared_memory = shared_memory;
     return options;
   }
-  // Connects all ranks at once. An entry is null if its rank could not connect.
+  // Connects all ranks at once. A rank's entry is null if it could not connect.
   std::vector<std::unique_ptr<Communicator>> Connect(int generation, bool shared_memory,
                                                      const std::function<void(HostOptions&)>& change = nullptr) {
     std::vector<std::unique_ptr<Communicator>> ranks(peers.size());
@@ -50,7 +52,7 @@ struct HostRanks {
   std::vector<Peer> peers;
 };
 
-// Runs `body(*rank)` in one thread per rank.
+// Runs `body` in one thread per rank, with the rank's communicator.
 template <typename Body>
 void ForEach(std::vector<std::unique_ptr<Communicator>>& ranks, Body body) {
   std::vector<std::jthread> threads;

@@ -3,12 +3,14 @@
 #ifndef REKINDLE_WORKER_DATA_KINDS_PARQUET_H_
 #define REKINDLE_WORKER_DATA_KINDS_PARQUET_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/data/files/data_roots.h"
-#include "worker/data/kinds/table.h"
+#include "worker/data/kinds/table_rows.h"
 
 namespace rekindle::data {
 
@@ -16,19 +18,19 @@ namespace rekindle::data {
 inline constexpr int64_t kMaxTableBytes = int64_t{8} << 30;
 
 // Reads all rows of `paths`, which must be in `roots`, one file after the other. Columns may have integers, floats or
-// booleans. The files may be hostile, so their claims are checked before anything of the claimed size is allocated.
+// booleans. The files may be hostile, so the sizes that they claim are checked before memory is allocated for them.
 //
 // Returns UNIMPLEMENTED in a build without Arrow. Returns INVALID_ARGUMENT, with the name of the file, for invalid
-// Parquet, for a missing column (and lists those there), for a column that is nested or not numeric, for a missing or
-// non-finite value (and names its row), and for too much data. Other errors are those of DataRoots::Open.
+// Parquet, for a missing column (and lists those that are there), for a column that is nested or not numeric, for a
+// missing or non-finite value (and names its row), and for too much data. Other errors are those of DataRoots::Open.
 absl::StatusOr<Table> ReadParquet(const std::vector<std::string>& paths, const std::vector<std::string>& features,
                                   const std::string& target, const DataRoots& roots = {});
 
-// `ParquetPlugin` is what the plugin exports (common/process/plugin.h).
+// `ParquetPlugin` is the table of functions that the Parquet plugin exports (common/process/plugin.h).
 struct ParquetPlugin {
   int version;
-  // Appends the rows of one file to `table`. It takes ownership of `file`, which must be open for reading. `path` is
-  // used in messages.
+  // Appends the rows of one Parquet file to `table`. The function takes ownership of `file`, which must be open for
+  // reading. `path` is used in messages.
   absl::Status (*append)(int file, const std::string& path, const std::vector<std::string>& features,
                          const std::string& target, Table* table);
 };

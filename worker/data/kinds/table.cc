@@ -1,7 +1,9 @@
 #include "worker/data/kinds/table.h"
 
 #include <cmath>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -47,8 +49,8 @@ absl::Status CheckTargets(const Table& table, int classes) {
   return absl::OkStatus();
 }
 
-// Scales a column to mean 0 and deviation 1 over the training rows. It computes in double and in a fixed order, so that
-// every rank gets the same bits.
+// Scales a column to mean 0 and standard deviation 1 over the training rows. The computation is in double and in a
+// fixed order, so that every rank gets the same bits.
 void Standardize(const SampleOrder& order, int64_t rows, int stride, float* column) {
   double mean = 0, square = 0;
   const int64_t count = order.train_samples();
@@ -83,8 +85,8 @@ absl::StatusOr<std::unique_ptr<train::BatchSource>> MakeTableBatches(Table table
   for (int c = 0; c < table.columns; ++c) {
     Standardize(*order, table.rows(), table.columns, table.features.data() + c);
   }
-  // The targets may be of any size, such as prices or ppm. Scaling gives the loss one scale, which its fixed-point sum
-  // needs.
+  // The targets of a regression may be of any size, such as prices or ppm. Scaling gives all losses the same scale,
+  // which their fixed-point sum needs.
   if (classes == 0) Standardize(*order, table.rows(), 1, table.targets.data());
   return std::make_unique<TableBatches>(std::move(table), *order);
 }

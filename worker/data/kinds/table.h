@@ -1,36 +1,24 @@
-// Makes micro-batches from a table in memory. Each row has numbers as features and one target.
+// Makes micro-batches from a table in memory.
 #ifndef REKINDLE_WORKER_DATA_KINDS_TABLE_H_
 #define REKINDLE_WORKER_DATA_KINDS_TABLE_H_
 
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "worker/contract/batch_source.h"
+#include "worker/data/kinds/table_rows.h"
 #include "worker/data/samples/sample_order.h"
 
 namespace rekindle::data {
 
-struct Table {
-  // `columns` counts the features.
-  int columns = 0;
-  // `features` has rows x columns values, row after row.
-  std::vector<float> features;
-  // `targets` has one value per row.
-  std::vector<float> targets;
-
-  int64_t rows() const { return static_cast<int64_t>(targets.size()); }
-};
-
-// Returns the XXH3-128 of the content, in hex.
+// Returns the XXH3-128 of the table's content, in hex.
 std::string TableFingerprint(const Table& table);
 
-// Scales each feature to mean 0 and deviation 1 over the training rows (a constant one to 0), and cuts the table into
-// micro-batches. With `classes` above 0 the targets must be whole numbers from 0 to classes - 1. With 0 they may be any
-// numbers. Returns INVALID_ARGUMENT for a target that is not a class (and names its row), and in the cases of
-// SampleOrder::Create.
+// Scales each feature to mean 0 and standard deviation 1 over the training rows (a constant one to 0), and cuts the
+// table into micro-batches. With `classes` above 0 the targets must be whole numbers from 0 to classes - 1. With 0
+// classes they may be any numbers. Returns INVALID_ARGUMENT for a target that is not a class (and names its row), and
+// in the cases of SampleOrder::Create.
 absl::StatusOr<std::unique_ptr<train::BatchSource>> MakeTableBatches(Table table, int classes, const BatchShape& shape);
 
 }  // namespace rekindle::data

@@ -5,14 +5,15 @@
 #include <utility>
 
 #include "common/log/log.h"
+#include "common/time/clock.h"
 #include "worker/train/engine/read_checkpoint.h"
 
 namespace rekindle::train {
 namespace {
 
-// `kStateSeconds` is the progress deadline while state is handed on.
+// `kStateSeconds` is the progress deadline of the communicator while state is handed from rank to rank.
 constexpr double kStateSeconds = 30;
-// After `kIdleSeconds` without news the loop checks whether it has to stop.
+// After `kIdleSeconds` without a new directive the engine checks whether it was told to stop.
 constexpr double kIdleSeconds = 0.2;
 constexpr double kStoreRetrySeconds = 0.5;
 
@@ -60,20 +61,20 @@ absl::Status Engine::Run() {
   teller_.Ready();
   Membership membership;
   while (AwaitMembership(&membership)) {
-    const double start = common::SteadySeconds();
+    const double start = parts_.clock();
     teller_.Works(true);
     RunGeneration(membership);
     teller_.Works(false);
     log::Info("generation ended", {{"generation", membership.generation},
                                    {"step", static_cast<long long>(state_.scalars.step)},
-                                   {"seconds", common::SteadySeconds() - start}});
+                                   {"seconds", parts_.clock() - start}});
   }
   saver_.KeepEnd();
   return failure_;
 }
 
 bool Engine::AwaitMembership(Membership* membership) {
-  const double start = common::SteadySeconds();
+  const double start = parts_.clock();
   const DirectiveBox& directives = parts_.control.directives();
   for (;;) {
     const int64_t version = directives.Version();
@@ -87,7 +88,7 @@ bool Engine::AwaitMembership(Membership* membership) {
     const bool newer = directive.membership.generation > generation_;
     if (newer && directive.membership.RankOf(options_.trainer) >= 0) {
       *membership = directive.membership;
-      teller_.Stalled(common::SteadySeconds() - start);
+      teller_.Stalled(parts_.clock() - start);
       return true;
     }
     const Report said = reporter_.Snapshot();
@@ -123,7 +124,7 @@ void Engine::LeaveOut(const Directive& directive) {
 }
 
 void Engine::RunGeneration(const Membership& membership) {
-  const double start = common::SteadySeconds();
+  const double start = parts_.clock();
   const int rank = membership.RankOf(options_.trainer);
   generation_ = membership.generation;
   log::SetContext({{"generation", generation_}, {"rank", rank}});
@@ -133,12 +134,12 @@ void Engine::RunGeneration(const Membership& membership) {
   const auto communicator = ConnectTo(membership, rank);
   if (!communicator.ok()) return;
   comm::Communicator& connected = **communicator;
-  teller_.Connected(rank, generation_, common::SteadySeconds() - start);
+  teller_.Connected(rank, generation_, parts_.clock() - start);
   GenerationRun run(membership, connected, PartsOfGeneration());
   const absl::Status status = WatchedRun(membership, connected, run);
   if (status.ok()) return;
   const bool communicator_failed = !connected.status().ok();
-  // After the abort nobody reads what was to be reduced.
+  // Once the communicator is aborted, no other thread reads the gradients that were to be reduced.
   connected.Abort(status);
   if (run.out_of_memory() && options_.spec.micro_batch > 1) {
     teller_.OutOfMemory(status, options_.spec.micro_batch);
@@ -150,8 +151,8 @@ void Engine::RunGeneration(const Membership& membership) {
   }
 }
 
-// Takes over the micro-batch size of the generation that begins. Micro-batches of another size that are held of a step
-// are forgotten.
+// Takes over the micro-batch size of the generation that begins. Gradients of an unfinished step that were computed
+// with another size are forgotten.
 absl::Status Engine::TakeMicroBatch(int micro_batch) {
   int& present = options_.spec.micro_batch;
   if (micro_batch > 0 && micro_batch != present) {
@@ -160,14 +161,15 @@ absl::Status Engine::TakeMicroBatch(int micro_batch) {
     log::Info("micro-batch size changes", {{"from", present}, {"to", micro_batch}});
     present = micro_batch;
     steps_.Resize();
-    // The allocator keeps freed memory in pieces that may not fit the smaller micro-batches.
+    // The allocator keeps freed memory in pieces that may not fit the smaller micro-batches, so the memory goes back to
+    // the system.
     malloc_trim(0);
   }
   teller_.MicroBatchIs(present);
   return absl::OkStatus();
 }
 
-// Connects to the other members. An error, now or later, is reported as an interruption.
+// Connects this rank to the other members. An error of the communicator, now or later, is reported as an interruption.
 absl::StatusOr<std::unique_ptr<comm::Communicator>> Engine::ConnectTo(const Membership& membership, int rank) {
   std::vector<comm::Accusation> accused;
   auto communicator = parts_.connect(
@@ -206,7 +208,7 @@ GenerationParts Engine::PartsOfGeneration() {
 }
 
 absl::Status Engine::WatchedRun(const Membership& membership, comm::Communicator& communicator, GenerationRun& run) {
-  // The interruption is reported before the communicator ends, so that nothing exchanged meanwhile is applied.
+  // The interruption is reported before the abort, so that a step whose exchange ends in between is not applied.
   watch_.Enter(membership.generation, [&](const absl::Status& why) {
     log::Warning("generation ends", {{"error", std::string(why.message())}});
     reporter_.Interrupt(membership.generation, membership, why, {});
@@ -228,7 +230,7 @@ absl::Status Engine::TakeState(const Membership& membership, comm::Communicator&
   absl::Status status = placement_->Enter(membership, communicator.rank());
   if (!status.ok()) return status;
   const bool receives = source != kRank || membership.members[static_cast<size_t>(communicator.rank())].needs_state;
-  // The copy for a checkpoint must end first, because the state that it reads is about to be replaced or freed.
+  // The copy of the state for an earlier checkpoint must end before the state is replaced or freed.
   if (receives || placement_->Wanted() != nullptr) saver_.WaitCopied();
   if (source == kInitial) status = StartAfresh();
   if (source == kCheckpoint) status = RestoreCheckpoint(membership);
@@ -243,7 +245,8 @@ absl::Status Engine::TakeState(const Membership& membership, comm::Communicator&
     reporter_.EndApply(state_.scalars.step, state_.scalars.attempt, run.Assigned());
   }
   if (status.ok()) status = placement_->ReleaseUnwanted(communicator, state_);
-  // One rank may still read the store while another already reads a bucket. No rank steps before all of them can.
+  // In a step a rank waits only a short time for the others, but reading the state or the weights from the store takes
+  // long. So no rank steps before every rank has read them.
   if (status.ok() && reads) status = comm::Barrier(communicator);
   return status;
 }
@@ -263,13 +266,14 @@ absl::Status Engine::StartAfresh() {
 
 absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
-  // The restore fills new memory, so that an error leaves the present state whole. Without a state it fills the memory
-  // that is already there, because mapped pages cost nothing.
+  // The checkpoint is restored into new memory, so that an interruption leaves the present state whole. A rank without
+  // a state restores into the memory that it already has, because using mapped pages again costs nothing.
   TrainState target = has_state_ ? placement_->Zero() : std::move(state_);
   const auto restored = ReadCheckpoint(*parts_.checkpoints, membership,
                                        {options_.spec_digest, parts_.model.layout(), placement_->Wanted()}, &target);
   const bool applies = restored.ok() && reporter_.BeginApply();
-  // A state that is not applied is put back only as memory and never counts as a state.
+  // After a restore that failed or was interrupted, a rank without a state takes its memory back, but the memory does
+  // not count as a state.
   if (applies || !has_state_) {
     state_ = std::move(target);
     placement_->Replaced(applies);
@@ -278,7 +282,8 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
     has_state_ = false;
     placement_->Replaced(false);
     teller_.NotRestored(membership.checkpoint, restored.status());
-    // The checkpoint was there when it was chosen. A closer look says whether it is damaged or gone.
+    // The checkpoint was in the store when the coordinator chose it. This search reads all of it and so finds out
+    // whether it is damaged or gone.
     search_->Find(membership.checkpoint, /*verify=*/true);
     return absl::AbortedError(restored.status().message());
   }

@@ -53,7 +53,7 @@ struct EngineOptions {
   // `trainer` is this trainer's own identity.
   std::string trainer;
   TrainSpec spec;
-  // `spec_digest` is that of the resolved spec. A checkpoint with another digest is not restored.
+  // `spec_digest` is the digest of the resolved spec. A checkpoint with another digest is not restored.
   std::string spec_digest;
   checkpoint::Retention retention{.keep_last = 2};
   std::string data_fingerprint;
@@ -71,18 +71,18 @@ struct EngineParts {
   ControlPlane& control;
   Connect connect;
   checkpoint::CheckpointClient* checkpoints = nullptr;
-  // Opens another store for the final checkpoint. It is null if there can be only `checkpoints`.
+  // Opens another store than `checkpoints` for the final checkpoint. It is null if the job can have no other store.
   OpenStore open_store = nullptr;
-  // Replaces the initial weights of a job that starts. It may be null. INVALID_ARGUMENT means that no trainer can ever
-  // load these weights.
+  // Replaces the initial weights of a job that starts. It is null if the seed decides them. INVALID_ARGUMENT means that
+  // no trainer can ever load these weights.
   std::function<absl::Status(std::span<float>)> load_weights = nullptr;
   // Makes `batches` deliver micro-batches of another size. It is null if the size never changes.
   std::function<absl::Status(int micro_batch)> resize_batches = nullptr;
   MetricsBoard& metrics;
   Timeline& timeline;
-  // `clock` returns seconds. It measures steps and checkpoints, and says when a checkpoint is due. No trained number
-  // depends on it.
-  std::function<double()> clock = common::SteadySeconds;
+  // `clock` returns seconds. It is used to measure steps and checkpoints and to decide when a checkpoint is due. No
+  // trained number depends on it.
+  common::TimeSource clock = common::SteadySeconds;
 };
 
 class Engine {
@@ -90,8 +90,8 @@ class Engine {
   Engine(EngineOptions options, EngineParts parts);
   ~Engine();
 
-  // Returns OK when the directive says EXIT or after Stop(). Otherwise this trainer cannot go on, and the returned
-  // error is already reported.
+  // Trains until the directive says EXIT or Stop() is called, and returns OK then. Otherwise this trainer cannot go on,
+  // and the returned error is already reported.
   absl::Status Run();
   // Makes `Run` return as soon as it can. It may be called from any thread.
   void Stop();

@@ -1,10 +1,11 @@
-// Names what a generation needs of its trainer, and what outlives it.
+// Declares what a generation needs of its trainer. All of it outlives the generation.
 #ifndef REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_PARTS_H_
 #define REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_PARTS_H_
 
 #include <algorithm>
 #include <functional>
 
+#include "common/time/clock.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
 #include "worker/train/control/control_plane.h"
@@ -20,11 +21,11 @@
 
 namespace rekindle::train {
 
-// Holds what this rank has measured of itself. The next generation goes on from it.
+// Holds what this rank has measured of its own speed. The next generation continues with these measurements.
 struct RankSpeed {
   StepTimes times;
   Straggling straggling;
-  // `micro_batch_seconds` was set by the newest generation that measured it.
+  // `micro_batch_seconds` is the time of one micro-batch on this rank, as the newest generation that measured it found.
   double micro_batch_seconds = 0;
 
   // Returns the seconds that a step may take without progress.
@@ -35,7 +36,7 @@ struct RankSpeed {
   }
 };
 
-// Everything named here outlives the generation.
+// Names the parts of a trainer that its generations use. All of them outlive each generation.
 struct GenerationParts {
   const TrainSpec& spec;
   const ParameterLayout& layout;
@@ -49,7 +50,7 @@ struct GenerationParts {
   TrainState& state;
   RankSpeed& speed;
   // `clock` returns seconds. No trained number depends on it.
-  std::function<double()> clock;
+  common::TimeSource clock;
   // `stopping` says whether this trainer was told to stop.
   std::function<bool()> stopping;
 };

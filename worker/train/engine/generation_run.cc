@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/time/clock.h"
 #include "worker/contract/out_of_memory.h"
 #include "worker/train/engine/standstill.h"
 #include "worker/train/levers/learning_rate.h"
@@ -66,7 +65,8 @@ Moment GenerationRun::Now() const {
 }
 
 // Runs `compute` and turns what the model throws into a status. Such an error leaves the state alone, because nothing
-// of a step is applied before all of it is reduced. A half-finished micro-batch is forgotten with all the others.
+// of a step is applied before all of it is reduced. The gradients of all micro-batches that the rank holds are
+// forgotten.
 absl::Status GenerationRun::Computed(const std::function<absl::Status()>& compute) {
   absl::Status status;
   try {
@@ -87,7 +87,7 @@ StepExtras GenerationRun::Extras() {
       directive.action == Directive::Action::kYield && directive.membership.generation <= membership_.generation;
   extras.yield_with_checkpoint = extras.yield && directive.checkpoint;
   if (extras.yield_with_checkpoint && directive.checkpoint_until > 0 && flush_until_ == 0) {
-    flush_until_ = parts_.clock() + directive.checkpoint_until - common::SteadySeconds();
+    flush_until_ = directive.checkpoint_until;
   }
   extras.range = ranges_.of(communicator_.rank());
   extras.lease = &parts_.control.lease();
@@ -120,8 +120,9 @@ absl::Status GenerationRun::OneStep() {
   return Yield(outcome.yield_with_checkpoint);
 }
 
-// Follows the measured speeds. This comes before the step is applied, because applying it already announces the next
-// step's ranges. Every rank has the same messages.
+// Fits the ranges of micro-batches to the measured speeds. This must come before the step is applied, because the
+// report of an applied step already announces the next step's ranges. Every rank has the same step messages of all
+// ranks, so all ranks choose the same ranges.
 void GenerationRun::FollowSpeeds(const StepOutcome& outcome) {
   const int rank = communicator_.rank();
   RankSpeed& speed = parts_.speed;
@@ -133,8 +134,8 @@ void GenerationRun::FollowSpeeds(const StepOutcome& outcome) {
   }
   speed.straggling = stragglers_.Add(costs);
   parts_.teller.SlowAt(membership_, rank, speed.straggling);
-  // The coordinator cuts the next generation's ranges by this value. As soon as there is a measurement, it is the one
-  // that also cuts the present ranges.
+  // The coordinator uses `micro_batch_seconds` to choose the next generation's ranges. As soon as `ranges_` has
+  // measured this rank, the value is that measurement, on which the present ranges are based, too.
   const double measured = ranges_.seconds(rank);
   const StepCost& mine = costs[static_cast<size_t>(rank)];
   if (measured > 0) {
@@ -145,8 +146,9 @@ void GenerationRun::FollowSpeeds(const StepOutcome& outcome) {
   parts_.teller.ShareIs(ranges_.of(rank).size());
 }
 
-// All ranks know the same answers, so they stop or go on at the same boundary. A rank whose machine slept in between
-// finds that the answers are too old.
+// Lets this rank go on if the lease of some rank holds, and otherwise makes it wait at the step boundary. All ranks
+// have the same messages about the leases, so they stop or go on at the same boundary. A rank whose machine slept after
+// the exchange finds that the messages are too old.
 absl::Status GenerationRun::AwaitLease(const StepOutcome& outcome) {
   return outcome.lease_holds ? CheckFresh(parts_.control.lease(), membership_, outcome.sent)
                              : StandStill(membership_, communicator_, parts_);
@@ -180,15 +182,15 @@ absl::Status GenerationRun::PlanAndPrepare(const StepOutcome& outcome, const Jud
     return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +
                                       ": the gradient's norm is not finite; lower optimizer.learning_rate");
   }
-  const double start = common::SteadySeconds();
+  const double start = parts_.clock();
   const absl::Status status = parts_.placement.Prepare(std::move(update), outcome.reduced, communicator_, parts_.state);
-  parts_.teller.Prepared(common::SteadySeconds() - start);
+  parts_.teller.Prepared(parts_.clock() - start);
   return status;
 }
 
-// Carries out the judgement. REQUIRES: Reporter::BeginApply() has agreed.
+// Applies, skips or redoes the step, as `judgement` says, and reports it. REQUIRES: Reporter::BeginApply() has agreed.
 absl::Status GenerationRun::Apply(const StepOutcome& outcome, Judgement judgement) {
-  const double start = common::SteadySeconds();
+  const double start = parts_.clock();
   StateScalars& scalars = parts_.state.scalars;
   const bool redo = judgement.verdict == Verdict::kRedo;
   if (!redo) {
@@ -200,7 +202,7 @@ absl::Status GenerationRun::Apply(const StepOutcome& outcome, Judgement judgemen
   scalars = std::move(judgement.scalars);
   const bool goes_on = redo || !outcome.yield;
   parts_.reporter.EndApply(scalars.step, scalars.attempt, goes_on ? Assigned() : std::set<int>());
-  if (!redo) parts_.teller.Applied(common::SteadySeconds() - start);
+  if (!redo) parts_.teller.Applied(parts_.clock() - start);
   return absl::OkStatus();
 }
 
@@ -217,7 +219,8 @@ void GenerationRun::TellStep(const StepOutcome& outcome, double seconds, bool re
   TellBytesSaved();
 }
 
-// Says once how many bytes are saved, after the first step. By then all the memory that the generation needs is in use.
+// Reports once, after the first step, how many bytes sharding and 16-bit exchanges save. By then all the memory that
+// the generation needs is in use.
 void GenerationRun::TellBytesSaved() {
   if (communicator_.rank() != 0 || std::exchange(told_bytes_saved_, true)) return;
   if (std::optional<LeverNote> note = parts_.placement.Saved(parts_.state)) parts_.teller.Lever(*std::move(note));
@@ -244,7 +247,7 @@ absl::Status GenerationRun::Finish() {
   if (!membership_.finishing) parts_.teller.AllSavedByRanges(step);
   if (parts_.saver.SavesFinal()) {
     parts_.teller.KeepsFinalState(true);
-    // The state is kept until a store has taken it, so a failure of the store is no error here.
+    // The ranks keep the final state until a store has taken it, so a failure of the store is no error here.
     absl::Status status = parts_.saver.SaveFinal(communicator_, parts_.state, flush_until_, membership_.final_store);
     if (!status.ok()) return status;
   }
@@ -260,7 +263,7 @@ absl::Status GenerationRun::Finish() {
 absl::Status GenerationRun::EvaluateFinal() {
   const bool anyone_new = std::any_of(membership_.members.begin(), membership_.members.end(),
                                       [](const Member& member) { return member.needs_state; });
-  // A member that was there when the last step was made knows the evaluation already.
+  // Members that took part in the last step know the final evaluation already.
   if (membership_.finishing && !anyone_new) return absl::OkStatus();
   StepRecord evaluation;
   absl::Status status = Computed([&] {

@@ -20,6 +20,7 @@
 #include "common/process/process.h"
 #include "common/time/clock.h"
 #include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/listener.h"
 #include "worker/data/files/rooted_files.h"
 #include "worker/models/declared/model_kind.h"
 #include "worker/models/declared/tensors.h"
@@ -40,7 +41,8 @@
 namespace rekindle::train {
 namespace {
 
-// `Found` is the outcome of the search for the micro-batch size. Without a reason the size comes from the job's file.
+// Found is the outcome of the search for the micro-batch size. If `reason` is empty, the size comes from the job's
+// file.
 struct Found {
   std::string reason;
   double seconds = 0;
@@ -56,8 +58,8 @@ std::string TimelinePath(const std::string& trainer) {
   return std::string(folder) + "/" + name + ".jsonl";
 }
 
-// Raises the priority of this process to normal. The agent starts trainers at a low priority, so that loading and
-// probing do not slow down those that train.
+// Raises the priority of this process to normal. The agent starts trainers at a low priority, so that they do not slow
+// down the trainers that step while they load and probe.
 void EndStartPriority() {
   constexpr double kPatienceSeconds = 2;
   constexpr auto kPause = std::chrono::milliseconds(20);
@@ -65,7 +67,8 @@ void EndStartPriority() {
   while (!common::SetSessionNice(0) && common::SteadySeconds() < until) std::this_thread::sleep_for(kPause);
 }
 
-// Tells the coordinator that this trainer can never start, and waits until it has answered that with EXIT or an error.
+// Tells the coordinator that this trainer can never start, and waits at most 5 s until the coordinator answers with
+// EXIT.
 void ReportFailure(ControlPlane& control, const absl::Status& status) {
   constexpr double kPatienceSeconds = 5;
   Report report;
@@ -80,7 +83,8 @@ void ReportFailure(ControlPlane& control, const absl::Status& status) {
   }
 }
 
-// Returns null if the seed alone decides the initial weights.
+// Returns a function that loads the weights that the job starts from, or null if the seed alone decides the initial
+// weights.
 std::function<absl::Status(std::span<float>)> LoaderOf(const TrainerJob& job, const ParameterLayout& layout) {
   if (job.weights.empty()) return nullptr;
   return [&job, tensors = models::TensorsOf(layout)](std::span<float> weights) -> absl::Status {
@@ -164,7 +168,8 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
          .job_uid = job.uid,
          .trainer = flags.trainer,
          .allow_nonfinite = job.spec.checkpoint.allow_nonfinite,
-         // Such a job was promised a bit-exact result whatever happens to it.
+         // An exact job with exact checkpoints was promised a bit-exact result, so it must not resume from a 16-bit
+         // checkpoint.
          .exact_only = job.spec.exact && job.spec.checkpoint.precision == checkpoint::Precision::kExact});
   };
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
@@ -207,7 +212,7 @@ int Main(int argc, char** argv) {
   if (!parsed) return exit_code;
   const Flags& flags = *parsed;
   log::Init("rekindle-trainer");
-  // All files that the trainer writes belong to the job alone.
+  // All files that the trainer writes belong to the job alone, so other users may not read them.
   umask(0077);
   if (flags.try_micro_batch > 0) return TryMicroBatch(flags);
   SignalWatch::Block();

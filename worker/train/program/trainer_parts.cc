@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "common/log/log.h"
+#include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/host_options.h"
 #include "worker/models/declared/device.h"
 #include "worker/models/registry/runtime.h"
 #include "worker/train/program/cuda_plugin.h"
@@ -12,7 +14,7 @@
 namespace rekindle::train {
 namespace {
 
-// Caps the number of validation micro-batches at that of the spec. Everything else comes from the data.
+// Delivers the batches of `batches`, but at most `most` validation micro-batches.
 class CappedBatches final : public BatchSource {
  public:
   CappedBatches(std::unique_ptr<BatchSource> batches, int most) : batches_(std::move(batches)), most_(most) {}

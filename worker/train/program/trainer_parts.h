@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/listener.h"
 #include "worker/data/opening/open_data.h"
 #include "worker/train/engine/engine.h"
 #include "worker/train/sessions/job_file.h"
@@ -21,7 +21,7 @@ absl::StatusOr<data::OpenedData> OpenJobData(const TrainerJob& job, const std::s
 // same samples.
 class ResizableBatches final : public BatchSource {
  public:
-  // `job` must outlive this object. Its spec follows the size.
+  // `job` must outlive the ResizableBatches. Resize() also changes the micro-batch size in its spec.
   ResizableBatches(TrainerJob& job, std::string dir, std::unique_ptr<BatchSource> batches)
       : job_(job), dir_(std::move(dir)), batches_(std::move(batches)) {}
   MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
@@ -36,10 +36,10 @@ class ResizableBatches final : public BatchSource {
   std::unique_ptr<BatchSource> batches_;
 };
 
-// Chooses the GPU if there is one that passes the probe, and otherwise the CPU.
+// Makes the job run on the GPU if there is one that passes the probe, and otherwise on the CPU.
 void ChooseDevice(TrainerJob* job);
 
-// Returns a function that connects over `listener`, which must outlive everything that it connects.
+// Returns a function that connects ranks over `listener`, which must outlive all communicators that it makes.
 Connect ConnectOver(comm::Listener& listener);
 
 }  // namespace rekindle::train

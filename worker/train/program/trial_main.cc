@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/listener.h"
 #include "worker/contract/out_of_memory.h"
 #include "worker/models/registry/model_registry.h"
 #include "worker/models/registry/runtime.h"
@@ -22,7 +22,8 @@ absl::StatusOr<MicroBatchTrial> RefusedIfMemory(const absl::Status& status) {
   return MicroBatchTrial{.refused = std::string(status.message())};
 }
 
-// Returns the outcome of one size. It runs in the process that SearchMicroBatchOnDevice started for that size.
+// Runs the trial of one micro-batch size and returns its outcome. The function runs in the process that
+// SearchMicroBatchOnDevice started for that size.
 absl::StatusOr<MicroBatchTrial> Trial(TrainerJob job, const std::string& dir) {
   models::PinThreads(job.threads);
   ChooseDevice(&job);
@@ -34,7 +35,7 @@ absl::StatusOr<MicroBatchTrial> Trial(TrainerJob job, const std::string& dir) {
   if (!listener.ok()) return listener.status();
   const auto seconds = SecondsOfTrial(job.spec, **model, *data->batches, ConnectOver(**listener));
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
-  // Two checkpoints under way in shared memory hold the weights and two moments each.
+  // A job with a store has up to two checkpoints under way in shared memory, each with the weights and two moments.
   constexpr double kStagedBytes = 2 * 3 * sizeof(float);
   const double staged = job.store.empty() ? 0 : kStagedBytes * static_cast<double>((*model)->layout().total);
   return MicroBatchTrial{.bytes = PeakBytes() + staged, .seconds = *seconds};

@@ -10,7 +10,8 @@ namespace rekindle::train {
 namespace {
 
 constexpr double kFirstPauseSeconds = 0.5;
-// With this longest pause, the next look usually comes within 30 s, however long a look takes.
+// The pause between two looks into the store grows up to `kLongestPauseSeconds`. So the next look usually comes within
+// 30 s, however long a look takes.
 constexpr double kLongestPauseSeconds = 15;
 // A report names at most `kMaxDamaged` checkpoints.
 constexpr size_t kMaxDamaged = 100;
@@ -20,7 +21,7 @@ CheckpointName NameFrom(const std::string& text) {
   return parsed.ok() ? CheckpointName{text, parsed->generation, parsed->step} : CheckpointName{};
 }
 
-// Returns whether another try would read no more of the job file.
+// Returns whether reading the job file again would only give the same error.
 bool SaysNothing(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsFailedPrecondition(status) ||
          absl::IsUnimplemented(status);
@@ -28,8 +29,7 @@ bool SaysNothing(const absl::Status& status) {
 
 }  // namespace
 
-CheckpointSearch::CheckpointSearch(checkpoint::CheckpointClient& store, Reporter& reporter,
-                                   std::function<double()> clock)
+CheckpointSearch::CheckpointSearch(checkpoint::CheckpointClient& store, Reporter& reporter, common::TimeSource clock)
     : store_(store), reporter_(reporter), clock_(std::move(clock)) {}
 
 absl::Status CheckpointSearch::FindNewest() {

@@ -1,7 +1,7 @@
 // Saves checkpoints off the training thread. A snapshot is copied to shared memory while the next step's forward and
-// backward run. Only the optimizer must wait for the copy. The slow work (commit and manifest) happens later, while the
-// next snapshot may already be copied, because there are two buffers. Nothing here ever fails training. Errors are
-// counted and reported.
+// backward run. Only the optimizer must wait for the copy. The slow work (making the shards durable, writing the
+// manifest) happens later, while the next snapshot may already be copied, because there are two buffers. No error of a
+// checkpoint ever fails training. Errors are counted and reported.
 #ifndef REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_
 #define REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_
 
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "checkpoint/client/client.h"
+#include "checkpoint/client/staged_shards.h"
 #include "common/sync/mutex.h"
 #include "worker/train/control/control_plane.h"
 #include "worker/train/state/train_state.h"
@@ -29,16 +30,17 @@ struct CheckpointStatus {
   // `committed` is the newest checkpoint that this trainer committed.
   CheckpointName committed;
   int failed = 0;
-  // `error` is that of the newest attempt. It is empty after a success.
+  // `error` is the error of the newest attempt to save. It is empty after a success.
   std::string error;
-  // `refused_generation` is the newest generation that the store refused because it knows of a newer one.
+  // `refused_generation` is the newest generation whose checkpoint the store refused because it knows of a newer
+  // generation.
   int refused_generation = 0;
 };
 
 struct CheckpointerOptions {
   std::string spec_digest;
   checkpoint::Retention retention;
-  // `tensors` go into the manifest.
+  // `tensors` are the names and shapes that go into the manifest.
   std::vector<checkpoint::TensorInfo> tensors;
   // `job_file` returns the file that is stored beside the checkpoint. It is called on a background thread. It is null
   // if there is no job file.
@@ -47,10 +49,10 @@ struct CheckpointerOptions {
   std::function<void(const CheckpointStatus&)> changed;
 };
 
-// Describes a snapshot beside the state itself. Only the committer needs the losses.
+// Describes a snapshot of the state. Only the committer needs the losses.
 struct SnapshotInfo {
   int generation = 0;
-  // `ranges` are those that this rank writes.
+  // `ranges` are the shards that this rank writes.
   std::vector<checkpoint::ShardRange> ranges;
   checkpoint::Precision precision = checkpoint::Precision::kExact;
   std::optional<double> loss;
@@ -59,40 +61,40 @@ struct SnapshotInfo {
   bool urgent = false;
 };
 
-// Lists a rank's shards of one snapshot, for the committer. `refs` is empty if there are none.
+// Lists a rank's shards of one snapshot, for the committer. `refs` is empty if the rank has none.
 struct ShardNotes {
   int64_t step = 0;
   std::vector<checkpoint::ShardRef> refs;
 };
 
-// Only the training thread may call this class, except for Status(), which any thread may call.
+// Only the training thread may call a Checkpointer, except for Status(), which any thread may call.
 class Checkpointer {
  public:
   Checkpointer(checkpoint::CheckpointClient& client, CheckpointerOptions options);
-  // Ends pending calls and joins the threads.
+  // Cancels pending calls of the client and joins the threads.
   ~Checkpointer();
 
   // Starts a snapshot of this rank's shards of `state`, which must stay as it is until WaitCopied has returned. The
   // snapshot is skipped, and counted as a failure, while two earlier ones are still being written.
   void Begin(const SnapshotInfo& info, const TrainState& state);
 
-  // Waits until nothing reads the live state any more, and returns the seconds waited. It helps to copy what is left.
-  // If the service has not even given memory within `stall_seconds`, the snapshot is dropped, so that the step is not
-  // held up.
+  // Waits until nothing reads the live state any more, and returns the seconds waited. The caller's thread helps to
+  // copy what is left. If the service has not even given memory within `stall_seconds`, the snapshot is dropped, so
+  // that the step is not held up.
   double WaitCopied(double stall_seconds = 0.1);
 
-  // Returns the shards of the oldest snapshot that was copied and not taken yet.
+  // Returns the list of this rank's shards of the oldest snapshot that was copied and whose list was not taken yet.
   ShardNotes TakeNotes();
 
-  // Gathers the notes of all ranks. Only the committer (rank 0) calls it. When a snapshot is complete, its manifest is
-  // written.
+  // Adds one rank's list of its shards. Only the committer (rank 0) calls Collect(), with the lists of all ranks. When
+  // all shards of a snapshot are known, its manifest is written.
   void Collect(int generation, const ShardNotes& notes);
 
-  // Begins a generation. Notes of older generations can never become a manifest.
+  // Begins a generation. A snapshot of an older generation whose shards are not all known gets no manifest any more.
   void Enter(int generation);
 
-  // Tells the checkpointer that no other rank writes shards any more until the next Begin. Waiting for what is not in
-  // the store by now would be in vain.
+  // Tells the checkpointer that no other rank writes shards any more until the next Begin(). Shards that are not in the
+  // store by now will not come, so the checkpointer stops waiting for them.
   void OthersAreDone();
 
   // Blocks until all begun work has ended, at most `seconds`. Returns false if it has not ended by then.
@@ -119,7 +121,8 @@ class Checkpointer {
     std::map<std::pair<int, int>, checkpoint::ShardRef> refs;
   };
   using Task = std::function<void()>;
-  // The copier stages and copies. The writer makes the shards durable and commits. Each is a thread.
+  // Each Worker is a thread. The copier stages snapshots and copies them. The writer makes the shards durable and
+  // commits checkpoints.
   enum Worker { kCopier, kWriter, kWorkers };
   struct Work {
     std::deque<Task> tasks;
@@ -131,7 +134,7 @@ class Checkpointer {
   void Save(const Snapshot& snapshot);
   absl::Status CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot,
                           double* held_up_seconds);
-  // Returns whether training still waits for this snapshot, or would wait if it came to that point.
+  // Returns whether training waits for the copy of `snapshot`, or would wait if it came to its next optimizer step now.
   bool IsAwaited(const Snapshot& snapshot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return snapshot.id == newest_ && copy_ != Copy::kIdle;
   }
@@ -148,11 +151,12 @@ class Checkpointer {
 
   mutable common::Mutex mutex_;
   common::CondVar changed_;
-  // `copy_` is the progress of the newest snapshot. An older one that still waits for memory has come too late.
+  // `copy_` is the progress of the newest snapshot's copy. An older snapshot that still waits for memory has come too
+  // late.
   Copy copy_ ABSL_GUARDED_BY(mutex_) = Copy::kIdle;
   // `newest_` is the id of the newest snapshot.
   int64_t newest_ ABSL_GUARDED_BY(mutex_) = 0;
-  // `being_copied_` belongs to the newest snapshot while `copy_` is kCopying.
+  // `being_copied_` has the shards of the newest snapshot while `copy_` is kCopying.
   std::shared_ptr<checkpoint::StagedShards> being_copied_ ABSL_GUARDED_BY(mutex_);
   checkpoint::StateView copied_from_ ABSL_GUARDED_BY(mutex_);
   // `generation_` is the newest generation that was entered.
@@ -164,10 +168,11 @@ class Checkpointer {
   // `lost_` has the generation and step of each snapshot whose own shards this rank could not write.
   std::set<std::pair<int, int64_t>> lost_ ABSL_GUARDED_BY(mutex_);
   bool others_are_done_ ABSL_GUARDED_BY(mutex_) = false;
-  // `waits_for_` says what the commit under way did not find in the store. It is empty if the commit waits for nothing.
+  // `waits_for_` says what the commit under way did not find in the store. It is empty if no commit waits.
   std::string waits_for_ ABSL_GUARDED_BY(mutex_);
   CheckpointStatus status_ ABSL_GUARDED_BY(mutex_);
-  // The keys of `gathering_` are steps. All entries belong to the running generation.
+  // `gathering_` has the snapshots of which not all ranks' shards are known yet, keyed by step. All belong to the
+  // running generation.
   std::map<int64_t, Gathering> gathering_ ABSL_GUARDED_BY(mutex_);
   // `work_` and `threads_` are indexed by Worker.
   std::array<Work, kWorkers> work_ ABSL_GUARDED_BY(mutex_);

@@ -1,4 +1,5 @@
-// Tests what a snapshot holds, whatever training does meanwhile, and what happens to snapshots that come too late.
+// Tests what a snapshot holds, whatever training does meanwhile, and what happens to snapshots for which the memory
+// comes too late.
 #include "worker/train/save/checkpointer.h"
 
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "checkpoint/client/staged_shards.h"
 #include "common/log/log.h"
 #include "common/sync/mutex.h"
 #include "worker/train/testing/memory_checkpoints.h"
@@ -25,7 +27,7 @@ using testing::HasSubstr;
 
 constexpr double kLong = 30;
 
-// A closed gate holds up everyone who passes it.
+// A closed gate stops every thread that passes it until the gate is opened.
 class Gate {
  public:
   void Close() { Set(true); }
@@ -54,7 +56,7 @@ class Gate {
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// `GatedClient` is a client whose calls can be held up.
+// `GatedClient` is a client whose calls a closed gate can stop.
 class GatedClient final : public checkpoint::CheckpointClient {
  public:
   explicit GatedClient(std::unique_ptr<CheckpointClient> client) : client_(std::move(client)) {}
@@ -120,7 +122,7 @@ class CheckpointerTest : public testing::Test {
     ParameterLayout layout{.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal};
     state_ = TrainState::Zero(layout);
   }
-  // Changes the state as the optimizer does.
+  // Changes every number of the state, as an optimizer step does.
   void Write(int64_t step) {
     state_.scalars.step = step;
     for (FloatBuffer* buffer : {&state_.weights, &state_.first_moment, &state_.second_moment}) {
@@ -130,7 +132,7 @@ class CheckpointerTest : public testing::Test {
   void Begin() {
     checkpointer_.Begin({.generation = 1, .ranges = checkpoint::CutShards(state_.weights.size(), 1)}, state_);
   }
-  // Gathers all notes as the exchanges of the next steps do.
+  // Passes the lists of all copied shards to Collect(), as the exchanges of the next steps do.
   void GatherAll() {
     for (ShardNotes notes = checkpointer_.TakeNotes(); !notes.refs.empty(); notes = checkpointer_.TakeNotes()) {
       checkpointer_.Collect(1, notes);
@@ -170,10 +172,10 @@ TEST_F(CheckpointerTest, ParametersChangedRightAfterTheHandOverNeverTearASnapsho
     Write(step);
     Begin();
     checkpointer_.WaitCopied(kLong);
-    // The state changes at once, while the snapshot is still being written.
+    // The state changes right after the copy, while the snapshot is still being written.
     Write(-1);
     GatherAll();
-    // Every second step does not drain, so that two snapshots are in flight then.
+    // Only every second step waits for the writes, so the snapshots of two steps are in flight at once.
     if (step % 2 == 0) {
       ASSERT_TRUE(checkpointer_.Drain(kLong));
     }
@@ -204,7 +206,8 @@ TEST_F(CheckpointerTest, TwoAreWrittenAtOnceAndAThirdIsRefused) {
   EXPECT_GT(checkpointer_.write_rate(), 0);
 }
 
-// The store was moved away while it was being written to. Taking checkpoints less often would not help.
+// The store was moved away while a checkpoint was being written, so the commit waits for shards. The error of a later
+// checkpoint must say this, because taking checkpoints less often would not help.
 TEST_F(CheckpointerTest, WhoIsRefusedBehindOneThatWaitsHearsWhatThatLacks) {
   constexpr int kOften = std::numeric_limits<int>::max();
   client_.shards_missing = kOften;
@@ -212,7 +215,7 @@ TEST_F(CheckpointerTest, WhoIsRefusedBehindOneThatWaitsHearsWhatThatLacks) {
   Begin();
   checkpointer_.WaitCopied(kLong);
   GatherAll();
-  // By the second refusal the first one is known.
+  // When the client refuses the manifest for the second time, the checkpointer has noted why it refused the first time.
   while (client_.shards_missing > kOften - 2) std::this_thread::yield();
   for (int64_t step = 2; step <= 4; ++step) {
     Write(step);
@@ -225,8 +228,8 @@ TEST_F(CheckpointerTest, WhoIsRefusedBehindOneThatWaitsHearsWhatThatLacks) {
   ASSERT_TRUE(checkpointer_.Drain(kLong));
 }
 
-// The memory came when training had already gone on. The snapshot must not copy the present state as that of an earlier
-// step.
+// Memory for the first snapshot came when training had already gone on. The snapshot must not copy the present state as
+// that of an earlier step.
 TEST_F(CheckpointerTest, MemoryThatComesTooLateCostsTheSnapshotAlone) {
   client_.stage.Close();
   Write(1);
@@ -254,7 +257,7 @@ TEST_F(CheckpointerTest, TheWriteRateIsWithoutWhatTrainingHeldUp) {
     return checkpointer_.write_rate();
   };
   const double beside_training = rate_after(1);
-  // `kLong` seconds are more than the whole write took.
+  // `kLong` is longer than the whole write took.
   client_.held_up_seconds = kLong;
   EXPECT_GT(rate_after(2), 10 * beside_training);
 }

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "checkpoint/client/client.h"
+#include "common/time/clock.h"
 #include "worker/comm/contract/communicator.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
@@ -30,7 +31,7 @@
 
 namespace rekindle::train {
 
-// A communicator may make no progress for `kStoreSeconds` while the store is involved.
+// The progress deadline of a communicator is `kStoreSeconds` while ranks wait for the store.
 inline constexpr double kStoreSeconds = 300;
 
 struct SaverOptions {
@@ -39,32 +40,31 @@ struct SaverOptions {
   checkpoint::Retention retention;
 };
 
-// Everything named here must outlive the saver.
+// Names the parts of a trainer that the saver uses. All of them must outlive the saver.
 struct SaverParts {
   const TrainSpec& spec;
   const ParameterLayout& layout;
   const Placement& placement;
   ControlPlane& control;
   Reporter& reporter;
-  // `checkpoints` is null if the job has no store. Then nothing is ever saved.
+  // `checkpoints` is null if the job has no store, so that nothing is ever saved.
   checkpoint::CheckpointClient* checkpoints = nullptr;
   // `open_store` is null if the job can have no store but `checkpoints`.
   OpenStore open_store = nullptr;
   // `clock` returns seconds.
-  std::function<double()> clock;
+  common::TimeSource clock;
   // `stopping` says whether this trainer was told to stop.
   std::function<bool()> stopping;
 };
 
-// The class is thread-compatible. The state that is passed to a save must stay as it is until WaitCopied() has
-// returned.
+// Saver is thread-compatible. The state that is passed to a save must stay as it is until WaitCopied() has returned.
 class Saver {
  public:
   Saver(SaverOptions options, SaverParts parts);
 
-  // Begins a generation. Nothing of an older one becomes a checkpoint any more.
+  // Begins a generation. No snapshot of an older generation becomes a checkpoint any more.
   void Enter(int generation, int rank);
-  // Begins the schedule of the generation, whose state is at `step`.
+  // Begins the checkpoint schedule of the generation, whose state is at `step`.
   void Join(const Membership& membership, int64_t step);
   // Notes that the state was restored from the durable checkpoint of `step`.
   void Restored(int64_t step) { committed_step_ = step; }
@@ -74,31 +74,31 @@ class Saver {
   // Waits until no save reads the state any more, and returns the seconds waited.
   double WaitCopied();
 
-  // Puts into `extras` what this rank says about checkpoints in the step after `step`. The step takes about
-  // `step_seconds`.
+  // Puts into `extras` what this rank tells the others about checkpoints in the step that follows `step`. That step
+  // takes about `step_seconds`.
   void Announce(int64_t step, double step_seconds, int world_size, StepExtras* extras);
-  // Takes what the ranks announced. Only rank 0 gathers it.
+  // Takes what the ranks announced about their shards. Only rank 0 gathers it.
   void Gather(std::span<const StepMessage> messages);
-  // Notes that a step took `seconds`, and begins the save of `state` if rank 0 announced one. Returns whether it began.
-  // SaveCost::Step() explains `usual`.
+  // Notes that a step took `seconds`, and begins the save of `state` if rank 0 announced one. Returns whether a save
+  // began. SaveCost::Step() explains `usual`.
   bool StepDone(const StepOutcome& outcome, double seconds, bool usual, const TrainState& state);
-  // Notes the validation loss that the next checkpoint names.
+  // Notes the validation loss that is written into the next checkpoint.
   void Evaluated(double validation_loss) { validation_loss_ = validation_loss; }
 
-  // Saves `state` and waits until that has ended. The nodes are gone at the clock's time `until`, or stay if that is 0.
-  // The call is collective. A failure of the store is reported but not returned.
+  // Saves `state` and waits until the save has ended. `until` is the time, by the saver's clock, at which the nodes
+  // will be gone, or 0 if they stay. The call is collective. A failure of the store is reported but not returned.
   absl::Status SaveNow(comm::Communicator& communicator, const TrainState& state, double until);
-  // Saves the final state in the same way, in `store` unless that is empty.
+  // Saves the final state like SaveNow(), in `store` or, if that is empty, in the job's own store.
   absl::Status SaveFinal(comm::Communicator& communicator, const TrainState& state, double until,
                          const std::string& store);
-  // Returns whether the job has its final state saved.
+  // Returns whether the final state of this job has to be saved at all.
   bool SavesFinal() const;
   // Returns whether the newest checkpoint that this rank committed is that of `step`.
   bool IsDurable(int64_t step) const { return parts_.reporter.Snapshot().committed.step == step; }
 
   // Writes to the stores that the job is over, if this trainer was rank 0. Otherwise somebody who has nothing but the
-  // store would take the job for one that goes on. Where nobody answers, or the store is away, the job file of the
-  // newest checkpoint stays as it is.
+  // store would think that the job still runs. If the coordinator does not answer or a store is away, the job file of
+  // the newest checkpoint stays as it is.
   void KeepEnd();
 
  private:
@@ -113,14 +113,14 @@ class Saver {
 
   const SaverParts parts_;
   CheckpointSchedule schedule_;
-  // `generation_` and `rank_` are those of the newest generation.
+  // `generation_` and `rank_` are the newest generation and this trainer's rank in it.
   int generation_ = 0;
   int rank_ = -1;
-  // `failed_` counts the failures that `schedule_` knows of.
+  // `failed_` counts the failed saves that `schedule_` knows of.
   int failed_ = 0;
   // `committed_step_` is the step of the newest durable checkpoint that this rank knows.
   int64_t committed_step_ = -1;
-  // `loss_` and `validation_loss_` are the newest that this rank knows.
+  // `loss_` and `validation_loss_` are the newest losses that this rank knows.
   std::optional<double> loss_, validation_loss_;
   FinalStore final_store_;
   std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.

@@ -109,7 +109,7 @@ Directive::Action FromProto(v1::TrainerDirective::Action action) {
   }
 }
 
-// Adds what the rank holds of the state, and what it computes.
+// Adds to the message what the rank holds of the state, and what it computes.
 void AddState(const Report& report, v1::TrainerReport* message) {
   message->set_phase(ToProto(report.phase));
   message->set_generation(report.generation);
@@ -134,7 +134,8 @@ void AddState(const Report& report, v1::TrainerReport* message) {
   message->set_probe_digest(report.probe_digest);
 }
 
-// Adds what the rank knows of checkpoints: what it could restore, what it has saved, and what it has found damaged.
+// Adds to the message what the rank knows of checkpoints: what it could restore, what it has saved, and what it has
+// found damaged.
 void AddCheckpoints(const Report& report, v1::TrainerReport* message) {
   if (!report.restorable.manifest.empty()) ToProto(report.restorable, message->mutable_restorable());
   message->set_restorable_verified(report.restorable_verified);
@@ -171,7 +172,7 @@ void AddLevers(const Report& report, v1::TrainerReport* message) {
   }
 }
 
-// Adds how the training goes.
+// Adds the progress of the training to the message.
 void AddProgress(const Report& report, v1::TrainerReport* message) {
   message->set_completed_step(static_cast<int32_t>(report.completed_step));
   message->set_loss(report.loss);
@@ -205,13 +206,13 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   AddProgress(report, message);
 }
 
-Directive FromProto(const v1::TrainerDirective& message) {
+Directive FromProto(const v1::TrainerDirective& message, double now) {
   Directive directive;
   directive.action = FromProto(message.action());
   directive.membership = FromProto(message.membership());
   directive.checkpoint = message.checkpoint();
   const double within = message.checkpoint_within_seconds();
-  if (within > 0) directive.checkpoint_until = common::SteadySeconds() + within;
+  if (within > 0) directive.checkpoint_until = now + within;
   directive.find_checkpoint = message.find_checkpoint();
   directive.verify_checkpoint = message.verify_checkpoint();
   directive.look = message.look();

@@ -7,9 +7,10 @@
 
 namespace rekindle::train {
 
-// Fills all fields except the identity, the sequence, the losses and the fields of the long poll.
+// Fills all fields of the message except the identity, the sequence, the losses and the fields of the long poll.
 void ToProto(const Report& report, v1::TrainerReport* message);
-Directive FromProto(const v1::TrainerDirective& message);
+// Converts a directive that arrived at the time `now` of the trainer's clock.
+Directive FromProto(const v1::TrainerDirective& message, double now);
 
 }  // namespace rekindle::train
 

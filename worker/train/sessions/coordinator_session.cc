@@ -9,6 +9,7 @@
 #include <limits>
 #include <thread>
 
+#include "common/agreed/cluster_identity.h"
 #include "common/agreed/version.h"
 #include "common/log/log.h"
 #include "common/process/machine_identity.h"
@@ -25,9 +26,9 @@ namespace rekindle::train {
 namespace {
 
 constexpr int kWaitMs = 10'000;
-// A coordinator that is silent for `kCallSlackSeconds` after the end of the wait counts as away.
+// A coordinator that is silent for `kCallSlackSeconds` after a call should have ended counts as away.
 constexpr double kCallSlackSeconds = 5;
-// Reports that no decision depends on go out at most once in `kProgressSeconds`.
+// Reports on which no decision of the coordinator depends are sent at most once in `kProgressSeconds`.
 constexpr double kProgressSeconds = 0.05;
 // The first retry after a failed call comes after `kRetrySeconds`. Each further pause is twice as long.
 constexpr double kRetrySeconds = 0.05;
@@ -107,7 +108,7 @@ class Session final : public ControlPlane {
   }
 
  private:
-  // Ends the call that waits at the coordinator if there is something to report.
+  // Ends the call that waits at the coordinator for a directive if there is something to report.
   void InterruptWait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const bool due = common::SteadySeconds() - sent_at_ >= kProgressSeconds;
     if (call_ && (urgent_ || due)) call_->TryCancel();
@@ -126,7 +127,8 @@ class Session final : public ControlPlane {
     *message.mutable_process() = process_;
     const common::ClusterIdentity known = cluster_.known();
     if (!known.cluster.empty()) common::ToMessage(known, message.mutable_obeys());
-    // A coordinator that comes back may be another one with older records, so it is sent the newest membership.
+    // The coordinator that comes back may be another one with older records, so the report tells it the newest
+    // membership.
     if ((away_ || tell_) && told_.generation() > 0) {
       *message.mutable_membership() = told_;
       message.set_job_file(renewal_.job_file().Newest().text);
@@ -143,7 +145,7 @@ class Session final : public ControlPlane {
     return message;
   }
 
-  // Makes one call. Returns true if it was answered or if this side ended it.
+  // Makes one call to the coordinator. Returns true if the coordinator answered or this side cancelled the call.
   bool CallOnce() {
     grpc::ClientContext context;
     v1::TrainerReport message;
@@ -161,7 +163,7 @@ class Session final : public ControlPlane {
       sent_at_ = common::SteadySeconds();
       call_ = &context;
     }
-    // The call goes out the moment the coordinator is back.
+    // With wait-for-ready, the call is sent the moment the coordinator is back.
     if (away_noticed) context.set_wait_for_ready(true);
     context.set_deadline(
         std::chrono::system_clock::now() + std::chrono::milliseconds(kWaitMs) +
@@ -189,7 +191,7 @@ class Session final : public ControlPlane {
   // Logs that the coordinator is away, at once and then every `seconds`.
   void SetAway(const std::string& why, double seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const double now = common::SteadySeconds();
-    // A foreign coordinator that answers is news, even after a time without any answer.
+    // A change between no answer at all and answers of another cluster's coordinator is logged at once.
     if (!away_ || now >= said_away_ + seconds || said_foreign_ != foreign_) {
       log::Warning("coordinator away; training goes on", {{"error", why}});
       said_away_ = now;
@@ -206,9 +208,9 @@ class Session final : public ControlPlane {
     if (!tell_) lease_.Spend(reply.has_spend_seconds() ? reply.spend_seconds() : kNever, sent);
     if (!is_news) return;
     known_revision_ = reply.revision();
-    // The earlier directive stays valid.
+    // The coordinator has no directive before it knows the membership. So the earlier directive stays valid.
     if (tell_) return;
-    Directive directive = FromProto(reply);
+    Directive directive = FromProto(reply, common::SteadySeconds());
     if (Stands(directive)) {
       lease_.Begin(directive.membership.generation, directive.membership.lease_seconds, sent);
       told_ = reply.membership();
@@ -224,7 +226,7 @@ class Session final : public ControlPlane {
       if (stopping_) return;
       if (answered) {
         retry = kRetrySeconds;
-        // After a cancelled wait a report that is not urgent waits for the rest of the progress interval.
+        // After a cancelled call a report that is not urgent waits for the rest of the progress interval.
         const double due = sent_at_ + kProgressSeconds - common::SteadySeconds();
         if (due > 0 && !urgent_ && report_version_ != sent_version_) Pause(lock, due);
       } else {
@@ -251,7 +253,7 @@ class Session final : public ControlPlane {
   int64_t sent_version_ ABSL_GUARDED_BY(mutex_) = 0;
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;
   bool away_ ABSL_GUARDED_BY(mutex_) = false;
-  // `foreign_` says that the last coordinator that answered is not obeyed.
+  // `foreign_` says that the last coordinator that answered belongs to another cluster and is not obeyed.
   bool foreign_ ABSL_GUARDED_BY(mutex_) = false;
   double said_away_ ABSL_GUARDED_BY(mutex_) = 0;
   bool said_foreign_ ABSL_GUARDED_BY(mutex_) = false;
@@ -260,9 +262,9 @@ class Session final : public ControlPlane {
   int sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   int known_revision_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<StepLoss> losses_ ABSL_GUARDED_BY(mutex_);
-  // `told_` is the newest membership that a directive put this trainer in.
+  // `told_` is the newest membership with this trainer that a directive named.
   v1::Membership told_ ABSL_GUARDED_BY(mutex_);
-  // `tell_` says that the coordinator does not know `told_`.
+  // `tell_` says that the coordinator does not know the membership `told_` and has to be told.
   bool tell_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
   DirectiveBox directives_;

@@ -1,5 +1,5 @@
-// Renews the lease of a trainer's generation, and asks for its job's file, on a thread of its own. A report call cannot
-// do it: the next report cancels it, and then it has no answer.
+// Renews the lease of a trainer's generation, and asks for its job file, on a thread of its own. Report calls cannot do
+// this, because a report call is cancelled by the next report and then has no answer.
 #ifndef REKINDLE_WORKER_TRAIN_SESSIONS_LEASE_RENEWAL_H_
 #define REKINDLE_WORKER_TRAIN_SESSIONS_LEASE_RENEWAL_H_
 
@@ -11,22 +11,22 @@
 #include "rekindle/v1/trainer.grpc.pb.h"
 #include "worker/train/control/directive_box.h"
 #include "worker/train/control/lease.h"
-#include "worker/train/sessions/coordinator_session.h"
 #include "worker/train/sessions/known_job_file.h"
 #include "worker/train/sessions/obeyed_cluster.h"
+#include "worker/train/sessions/trainer_identity.h"
 
 namespace rekindle::train {
 
-// Returns whether the directive lets its generation step.
+// Returns whether the directive lets the generation that it names step.
 bool Stands(const Directive& directive);
 
-// The class is thread-safe.
+// LeaseRenewal is thread-safe.
 class LeaseRenewal {
  public:
   // All arguments must outlive the renewal.
   LeaseRenewal(const TrainerIdentity& identity, v1::Trainers::Stub& stub, const DirectiveBox& directives,
                ObeyedCluster& cluster, Lease& lease);
-  // Cancels the call and joins the thread. REQUIRES: the box of the directives is closed.
+  // Cancels the renewal under way and joins the thread. REQUIRES: `directives` is closed.
   ~LeaseRenewal();
 
   // Asks for the job's file and waits at most `seconds` for the answer.
@@ -35,12 +35,13 @@ class LeaseRenewal {
 
  private:
   void Loop();
-  // Waits until `seconds` have passed. Returns false if a directive that is newer than `seen` has to be looked at
-  // before. While nothing is asked for, that is any, and otherwise one that makes this trainer rank 0.
+  // Waits for `seconds`. Returns false if a directive newer than `seen` ends the wait. If `asks` is false, because the
+  // caller has nothing to ask for, any directive does. Otherwise only one that makes this trainer rank 0 does.
   bool Pause(int64_t seen, double seconds, bool asks, int asked_as);
   bool AskOnce(double seconds);
   bool KeepsJobFile(const Directive& directive) const;
-  // Returns whether this trainer keeps the job's file in a generation in which it has not asked for it yet.
+  // Returns whether this trainer keeps the job file (as rank 0) in a generation in which it has not asked for the file
+  // yet.
   bool IsFirst(int asked_as) const;
   bool IsStopping() const;
   v1::RenewLeaseRequest NextRequest(const Directive& directive) const;

@@ -4,12 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "worker/comm/contract/work.h"
 #include "worker/train/state/state_transfer.h"
 
 namespace rekindle::train {
 namespace {
 
-// One message carries at most this many elements.
+// A message carries at most `kMoveElements` elements of the moments.
 constexpr int64_t kMoveElements = 1024 * 1024;
 
 size_t Bytes(const ElementRange& range) { return static_cast<size_t>(range.size()) * sizeof(float); }
@@ -43,7 +44,7 @@ absl::Status MomentTransfer::Plan(const ElementSet& held, const TrainState& stat
   return absl::OkStatus();
 }
 
-// Gathers what every rank has, indexed by rank. The call is collective.
+// Gathers which moments every rank holds, indexed by rank. The call is collective.
 absl::Status MomentTransfer::ShareHoldings(const ElementSet& held, const TrainState& state, std::vector<Holding>* all) {
   const bool has_state = !held.empty();
   std::vector<int64_t> mine{has_state ? state.scalars.step : -1, prepared_.exists() ? 1 : 0};

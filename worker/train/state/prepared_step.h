@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "worker/comm/contract/communicator.h"
+#include "worker/comm/contract/work.h"
 #include "worker/contract/model_interface.h"
 #include "worker/train/arithmetic/gradient_view.h"
 #include "worker/train/control/reporter.h"
@@ -25,38 +26,39 @@ class PreparedStep {
   // `moments` is the number of moments that the optimizer keeps. The references must outlive the step.
   PreparedStep(const ParameterLayout& layout, int moments, Reporter& reporter);
 
-  // Takes the memory that steps with `deal` need, and no more.
+  // Allocates the memory that steps with the shards of `deal` need, and no more.
   void Fit(const ShardDeal& deal, int world_size);
-  // Returns the bytes of that memory.
+  // Returns the number of bytes that Fit() has allocated.
   int64_t bytes() const;
 
   // Prepares a step, as Placement::Prepare() says. An error aborts the communicator.
   absl::Status Prepare(const ShardDeal& deal, std::optional<PlannedUpdate> update, GradientBuffer* reduced,
                        comm::Communicator& communicator, const TrainState& state);
   bool exists() const { return pending_.has_value(); }
-  // Writes the new weights of all shards and the new moments of those in `held`. Returns INTERNAL if the two holders of
-  // a shard computed different weights. REQUIRES: exists().
+  // Writes the new weights of all shards, and the new moments of the elements in `held`. Returns INTERNAL if the two
+  // holders of a shard computed different weights. REQUIRES: exists().
   absl::Status Apply(const ShardDeal& deal, const ElementSet& held, TrainState& state);
   void Forget() { pending_.reset(); }
 
   // Computes the weights and moments of `range` after the step, out of place. REQUIRES: exists().
   void MakeNew(const TrainState& state, const ElementRange& range, const FlatState& out) const;
-  // Writes the weights and moments of the elements in `held` after the step. REQUIRES: exists().
+  // Changes the weights and moments of the elements in `held` to those after the step. REQUIRES: exists().
   void UpdateHeld(const ElementSet& held, TrainState& state) const;
 
  private:
   struct Pending {
-    // `update` is empty for a skipped batch.
+    // `update` is the planned update of the step. It is empty for a skipped batch.
     std::optional<PlannedUpdate> update;
-    // For shards that this rank does not hold, `reduced` holds the new weights once they have arrived.
+    // `reduced` holds the reduced gradient. For shards that this rank does not hold, the new weights replace it once
+    // they have arrived.
     GradientBuffer* reduced = nullptr;
     // `hashes` has one value a rank, the hash of the new weights of the shard that the rank holds first.
     std::vector<uint64_t> hashes;
   };
 
-  // The part has no buffers, because every rank updates those by itself.
+  // Returns the part of a shard without the buffers, because every rank updates the buffers by itself.
   ElementRange TrainedPart(const StateShard& shard) const;
-  // Returns where the new weights of a shard are kept that this rank does not hold.
+  // Returns where the new weights of a shard that this rank does not hold are kept.
   float* Incoming(const StateShard& shard, int64_t element) const;
   absl::Status IssueAll(const ShardDeal& deal, comm::Communicator& communicator, const TrainState& state,
                         std::vector<comm::Work>* works);
@@ -67,12 +69,12 @@ class PreparedStep {
   const ParameterLayout& layout_;
   const int moments_;
   Reporter& reporter_;
-  // `trained_` is the number of elements before the buffers.
+  // `trained_` is the number of trained elements, which lie before the buffers.
   const int64_t trained_;
   std::optional<Pending> pending_;
   // `outgoing_` holds the new weights of the shard of which this rank is the first holder.
   FloatBuffer outgoing_;
-  // `sink_` takes pieces that only pass by on their way round the ring.
+  // `sink_` takes pieces of new weights that this rank does not need but has to forward along the ring.
   FloatBuffer sink_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "worker/comm/contract/communicator.h"
+#include "worker/comm/contract/work.h"
 #include "worker/train/control/control_plane.h"
 #include "worker/train/state/train_state.h"
 
@@ -17,7 +18,7 @@ namespace rekindle::train {
 absl::Status SendState(comm::Communicator& communicator, int peer, const TrainState& state, int moments);
 absl::Status ReceiveState(comm::Communicator& communicator, int peer, const ParameterLayout& layout, TrainState& spare);
 
-// Waits for all works, so that no buffer is in use afterwards. Returns the first error.
+// Waits for all of these operations of a communicator, so that none uses a buffer any more. Returns the first error.
 absl::Status WaitAll(const std::vector<comm::Work>& works);
 
 // Transfers state from the source to every member with `needs_state`. The call is collective over these, and the others

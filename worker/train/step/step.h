@@ -1,5 +1,6 @@
-// Runs one step of one rank. It computes the assigned micro-batches, reduces the gradient while the last backward still
-// runs, and gathers the messages of all ranks. It writes no parameter. The caller decides whether to apply the outcome.
+// Runs one step of one rank. StepRunner computes the assigned micro-batches, reduces the gradient while the last
+// backward still runs, and gathers the messages of all ranks. It writes no parameter. The caller decides whether to
+// apply the outcome.
 #ifndef REKINDLE_WORKER_TRAIN_STEP_STEP_H_
 #define REKINDLE_WORKER_TRAIN_STEP_STEP_H_
 
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "worker/comm/contract/communicator.h"
+#include "worker/comm/contract/work.h"
 #include "worker/contract/batch_source.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
@@ -26,20 +28,20 @@ namespace rekindle::train {
 
 // Holds the outcome of a step. All fields are the same on every rank except `sent`.
 struct StepOutcome {
-  // `record` covers the whole batch and has been checked to be whole.
+  // `record` covers the whole batch. It has been checked that no micro-batch is missing.
   StepRecord record;
-  // `evaluation` belongs to the weights at `record.step`. It has no micro-batches when no evaluation was due.
+  // `evaluation` is the evaluation of the weights at `record.step`. It has no micro-batches when no evaluation was due.
   StepRecord evaluation;
   // `yield` says that some rank was asked to yield. All ranks then stop at the next boundary.
   bool yield = false;
   bool yield_with_checkpoint = false;
   // `begin_checkpoint` says that rank 0 decided to save the state after this step.
   bool begin_checkpoint = false;
-  // `lease_holds` says that some rank may step. Then all ranks may.
+  // `lease_holds` says that the lease of some rank holds. Then all ranks may step.
   bool lease_holds = false;
-  // `sent` is the time by the lease's clock at which this rank said whether its own lease holds.
+  // `sent` is the time, by the lease's clock, at which this rank told the others whether its own lease holds.
   double sent = 0;
-  // `committed_step` is the newest durable checkpoint that any rank knows.
+  // `committed_step` is the step of the newest durable checkpoint that any rank knows.
   int64_t committed_step = -1;
   // `gradient` is the reduced gradient. It is valid until the next Run.
   GradientView gradient;
@@ -59,21 +61,22 @@ struct StepExtras {
   std::vector<checkpoint::ShardRef> shards;
   // `most_shards` is the largest number of shards that any rank may have.
   int most_shards = 0;
-  // `range` applies to whole steps. A due evaluation is split among the ranks in the same proportion.
+  // `range` is the range of micro-batches that this rank computes in a whole step. A due evaluation is split among the
+  // ranks in the same proportion.
   StepRange range;
-  // `lease` is asked when the message is sent. Null means that the lease has no end.
+  // Run() asks `lease` whether it holds when it sends the message. Null means that the lease has no end.
   const Lease* lease = nullptr;
 };
 
-// The class is thread-compatible.
+// StepRunner is thread-compatible.
 class StepRunner {
  public:
   // All arguments must outlive the runner.
   StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter, MetricsBoard& metrics);
 
-  // Makes the accumulator hold exactly the micro-batches `assigned` of (scalars.step, scalars.attempt), then reduces.
-  // Micro-batches held from an interrupted generation are not computed again. Computing always goes on to its end, even
-  // when the communicator has died, because the report has promised these micro-batches.
+  // Computes those of the micro-batches `assigned` of (scalars.step, scalars.attempt) that the accumulator does not
+  // hold from an interrupted generation, then reduces. Computing always goes on to its end, even when the communicator
+  // has died, because the rank's report has promised these micro-batches.
   //
   // Returns the error of the communicator, or INVALID_ARGUMENT when the job is at fault, for example by a loss that is
   // not finite.
@@ -121,12 +124,13 @@ class StepRunner {
   std::vector<comm::Work> works_;
   std::set<int> held_;
   bool begun_ = false;
-  // `cost_` belongs to the running step, and its exchange part to the step before it in this generation.
+  // `cost_` is the cost of the running step. Its exchange part is that of the step before in this generation.
   StepCost cost_;
-  // `generation_` is the generation of the newest exchange.
+  // `generation_` is the generation in which this rank exchanged last.
   int generation_ = 0;
   int64_t evaluated_step_ = -1;
-  // `evaluated_` holds the losses at `evaluated_step_`, keyed by the index of the validation micro-batch.
+  // `evaluated_` holds the losses of the weights at `evaluated_step_`, keyed by the index of the validation
+  // micro-batch.
   std::map<int, LossSum> evaluated_;
 };
 

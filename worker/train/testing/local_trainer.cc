@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "common/agreed/version.h"
+#include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/host_options.h"
 #include "worker/train/sessions/control_plane_proto.h"
 
 namespace rekindle::train {
@@ -13,11 +15,12 @@ namespace rekindle::train {
 // Delivers each report at once, and again every 20 ms, as if calls over the network were lost and repeated.
 class LocalTrainer::Control final : public ControlPlane {
  public:
-  Control(LocalCoordinator& coordinator, LocalTrainer& trainer, std::string address,
-          std::function<double()> lease_clock)
+  Control(LocalCoordinator& coordinator, LocalTrainer& trainer, std::string address, common::TimeSource clock,
+          common::TimeSource lease_clock)
       : coordinator_(coordinator),
         trainer_(trainer),
         address_(std::move(address)),
+        clock_(std::move(clock)),
         lease_(std::move(lease_clock)),
         thread_([this](std::stop_token stop) { Loop(stop); }) {}
 
@@ -72,7 +75,7 @@ class LocalTrainer::Control final : public ControlPlane {
       lease_.Renew(directives_.Latest().membership.generation, sent);
       if (answer->revision() == revision_) continue;
       revision_ = answer->revision();
-      Directive directive = FromProto(*answer);
+      Directive directive = FromProto(*answer, clock_());
       const Membership& membership = directive.membership;
       if (membership.generation > 0) lease_.Begin(membership.generation, membership.lease_seconds, sent);
       directives_.Put(std::move(directive));
@@ -97,6 +100,7 @@ class LocalTrainer::Control final : public ControlPlane {
   LocalCoordinator& coordinator_;
   LocalTrainer& trainer_;
   const std::string address_;
+  const common::TimeSource clock_;
   mutable common::Mutex mutex_;
   common::CondVar changed_;
   DirectiveBox directives_;
@@ -110,7 +114,8 @@ class LocalTrainer::Control final : public ControlPlane {
   std::jthread thread_;
 };
 
-// Forwards everything to the inner communicator. Its trainer knows it as long as it lives, so that a test can break it.
+// Forwards every call to another communicator. While a Tracked exists, its LocalTrainer knows that communicator, so
+// that a test can break it.
 class LocalTrainer::Tracked final : public comm::Communicator {
  public:
   Tracked(LocalTrainer& trainer, std::unique_ptr<comm::Communicator> inner)
@@ -173,7 +178,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
       listener_(*comm::Listener::Create("127.0.0.1:0", LocalCoordinator::kSecret)) {
   coordinator_.ReportTrainer(node_, id_, true);
   control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()),
-                                       std::move(local.lease_clock));
+                                       local.clock, std::move(local.lease_clock));
   model_.before_backward = std::move(local.before_backward);
   model_.poison = std::move(local.poison);
   model_.largest_gradient = local.largest_gradient;

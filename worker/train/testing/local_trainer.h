@@ -1,5 +1,5 @@
-// Runs an engine as a thread beside a LocalCoordinator and over the real host transport. Only the processes are
-// missing.
+// Runs an engine as a thread beside a LocalCoordinator and over the real host transport. Unlike in production, trainers
+// and the coordinator share one process.
 #ifndef REKINDLE_WORKER_TRAIN_TESTING_LOCAL_TRAINER_H_
 #define REKINDLE_WORKER_TRAIN_TESTING_LOCAL_TRAINER_H_
 
@@ -11,7 +11,8 @@
 
 #include "common/sync/mutex.h"
 #include "common/time/clock.h"
-#include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/listener.h"
+#include "worker/comm/contract/communicator.h"
 #include "worker/train/engine/engine.h"
 #include "worker/train/testing/bigram_model.h"
 #include "worker/train/testing/local_coordinator.h"
@@ -19,15 +20,15 @@
 
 namespace rekindle::train {
 
-// `LocalTrainerOptions` is what a test gives a trainer in addition to its place. Everything named here must outlive the
+// LocalTrainerOptions holds what a test gives a trainer in addition to its node. Everything named here must outlive the
 // trainer.
 struct LocalTrainerOptions {
-  // `checkpoints` is null if there is no store.
+  // `checkpoints` is the job's store. It is null if the job has none.
   MemoryCheckpoints* checkpoints = nullptr;
-  // `elsewhere` answers for any other store that is asked for.
+  // `elsewhere` is opened whenever the trainer opens another store than `checkpoints`.
   MemoryCheckpoints* elsewhere = nullptr;
-  std::function<double()> clock = common::SteadySeconds;
-  std::function<double()> lease_clock = common::BootSeconds;
+  common::TimeSource clock = common::SteadySeconds;
+  common::TimeSource lease_clock = common::BootSeconds;
   std::function<void(int64_t step, int index)> before_backward;
   std::function<BigramModel::Poison(int64_t step, int index)> poison;
   // `poison` and `largest_gradient` are passed to the BigramModel.
@@ -35,7 +36,7 @@ struct LocalTrainerOptions {
   int64_t ballast = 0;
   // `before_collective` is called on the engine's thread before each collective.
   std::function<void()> before_collective;
-  // `timeline` names a file. If it is empty, nothing is written.
+  // `timeline` names the file to which the trainer writes its timeline. If it is empty, the trainer writes none.
   std::string timeline;
 };
 
@@ -46,10 +47,10 @@ class LocalTrainer {
                LocalTrainerOptions options = {});
   ~LocalTrainer();
 
-  // Acts like kill -9: the coordinator hears nothing more from the trainer, its connections close, and its agent
-  // reports the process dead.
+  // Acts like kill -9: the coordinator hears nothing more from the trainer, and its connections close. If
+  // `agent_reports` is true, the agent reports the process dead.
   void Kill(bool agent_reports = true);
-  // Breaks only the connections. The trainer lives on.
+  // Breaks only the connections of the trainer, which lives on.
   void BreakConnections();
   const std::string& id() const { return id_; }
   BigramModel& model() { return model_; }
@@ -68,7 +69,7 @@ class LocalTrainer {
   std::unique_ptr<comm::Listener> listener_;
   std::unique_ptr<Control> control_;
   common::Mutex mutex_;
-  // `communicator_` is the one that is alive now.
+  // `communicator_` is the trainer's present communicator. It is null if there is none.
   comm::Communicator* communicator_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints_;
   std::unique_ptr<Engine> engine_;

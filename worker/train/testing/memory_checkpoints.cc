@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "checkpoint/client/staged_shards.h"
+
 namespace rekindle::train {
 
 using checkpoint::Manifest;
@@ -54,7 +56,7 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
   const int generation_;
   const std::vector<ShardRange> ranges_;
   const Precision precision_;
-  // CopyAll() fills in these two, and they are only read after Copy() has returned.
+  // CopyAll() fills in `files_` and `refs_`, and they are only read after Copy() has returned.
   std::map<std::string, std::vector<uint8_t>> files_;
   std::vector<ShardRef> refs_;
   common::Mutex copy_;

@@ -1,4 +1,4 @@
-#include "worker/comm/connect/listener.h"
+#include "worker/comm/connect/listener_impl.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kHandshakeSeconds = 3;
 constexpr double kParkSeconds = 10;
-// A peer opens at most two connections. The rest is room for invalid ones.
+// An honest peer opens at most two connections at once. The rest of `kMaxHalfOpen` is room for invalid ones.
 constexpr size_t kMaxHalfOpen = 2 * common::kMaxWorldSize;
 constexpr size_t kMaxWaiting = 4 * common::kMaxWorldSize;
 
@@ -74,7 +74,7 @@ absl::StatusOr<Authenticated> ListenerImpl::Take(const Match& match, const WaitL
   if (!arrived_.WaitFor(lock, left, is_over)) return absl::DeadlineExceededError("it has not connected");
   if (found == waiting_.rend()) return absl::CancelledError("the attempt was given up");
   Authenticated taken = std::move(*found);
-  // Older connections are dropped too, because their connector has given them up.
+  // The older connections that `match` accepts are dropped, because the peer has given them up.
   std::erase_if(waiting_, match);
   return taken;
 }
@@ -137,14 +137,15 @@ void ListenerImpl::Accept() {
   for (int i = 0; i < 16; ++i) {
     UniqueFd fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd.valid()) {
-      // No descriptor is left. The connection stays in the backlog, so poll() would return at once again and again.
+      // If no descriptor is left, the connection stays in the backlog, so poll() would return at once again and again.
       const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
       if (exhausted) poll(nullptr, 0, 20);
       return;
     }
     TuneStream(fd.get());
     if (half_open_.size() >= kMaxHalfOpen) {
-      // The oldest connection is the least likely to be honest, because an honest handshake takes milliseconds.
+      // The oldest unauthenticated connection is the least likely to be honest, because an honest handshake takes
+      // milliseconds.
       half_open_.pop_front();
       const common::MutexLock lock(mutex_);
       ++stats_.crowded_out;
@@ -195,7 +196,7 @@ ListenerImpl::Advance ListenerImpl::Greet(HalfOpen& c) {
   c.challenge = MakeChallenge(secret_, c.hello);
   c.greeted = true;
   c.have = 0;
-  // A fresh connection always has room for so few bytes.
+  // A new socket's send buffer always has room for the few bytes of a challenge.
   const ssize_t n = send(c.fd.get(), &c.challenge, sizeof(c.challenge), MSG_DONTWAIT | MSG_NOSIGNAL);
   return n == static_cast<ssize_t>(sizeof(c.challenge)) ? Advance::kWait : Advance::kDrop;
 }
@@ -224,7 +225,7 @@ void ListenerImpl::Expire(double now) {
   const auto expires = [&](Authenticated& a) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (a.expires > now) return false;
     if (!registered_.contains(a.hello.generation)) return true;
-    // A rank of that generation is about to take the connection.
+    // A connection for a registered generation is kept longer, because a rank of that generation is about to take it.
     a.expires = now + kParkSeconds;
     return false;
   };

@@ -1,16 +1,14 @@
-#include "coordinator/core/planning/plan_view.h"
+#include "coordinator/core/planning/plan_view_maker.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "common/spec/spec_words.h"
 #include "coordinator/core/account/emissions.h"
 #include "coordinator/core/account/speeds.h"
 #include "coordinator/core/choices/first_epoch.h"
 #include "coordinator/core/machines/registering.h"
-#include "coordinator/core/members/candidates.h"
 #include "coordinator/core/planning/budget_limits.h"
 #include "coordinator/core/planning/claims.h"
 #include "coordinator/core/planning/goals.h"
@@ -21,15 +19,6 @@
 
 namespace rekindle::core {
 namespace {
-
-// Returns whether that "<node>/<slot>" has a trainer that is no member and can become one.
-bool CouldJoin(const Turn& turn, const Job& job, const std::string& slot) {
-  const auto begin = job.trainers.lower_bound(slot + "/");
-  for (auto it = begin; it != job.trainers.end() && ShortName(it->first) == slot; ++it) {
-    if (MayJoin(turn.state, job, it->second, turn.now)) return true;
-  }
-  return false;
-}
 
 class Viewing {
  public:
@@ -80,8 +69,8 @@ class Viewing {
     return g;
   }
 
-  // Returns the group of a node. In an ordered pool it does not depend on what the node computes on, and elsewhere it
-  // does.
+  // Returns the group of a node. A pool that takes orders is one group. Any other pool has a group for each kind of
+  // device.
   int GroupOf(const NodeState& node) {
     const auto ordered = ordered_.find(node.pool);
     if (ordered != ordered_.end()) return ordered->second;
@@ -93,8 +82,8 @@ class Viewing {
     return g;
   }
 
-  // Adds a node to its group. A node that was not heard of since the coordinator started keeps what it has, and gets
-  // nothing new. So does a lost one that may still step (see FreeSlots).
+  // Adds a node to its group. A node that was not heard of since the coordinator started keeps the jobs that it has,
+  // and gets no new ones. The same holds for a lost node whose members may still step (see FreeSlots).
   void AddNode(std::string_view name, NodeState& node) {
     if (!node.error.empty() || (node.lost && node.slots.empty())) return;
     const int g = GroupOf(node);
@@ -126,8 +115,8 @@ class Viewing {
     }
   }
 
-  // Limits what a pool supplies to the nodes that could be had, beside those that leave. In a pool in trouble these are
-  // the nodes that are there or are coming.
+  // Sets how many slots a pool can provide: those of its highest number of nodes, less the nodes that leave. In a pool
+  // that is avoided, only the nodes that are there or on their way count.
   void LimitOrders(int g) {
     const PoolPrices& pool = *FindPool(state_.prices, view_.groups[g].pool);
     const PoolState& state = state_.pools[view_.groups[g].pool];
@@ -143,7 +132,8 @@ class Viewing {
     supply.slots = std::max(supply.slots, count * pool.devices);
   }
 
-  // Adds what a job demands. In pools that take orders it holds what was ordered for it, whether that is there or not.
+  // Adds what a job demands. In pools that take orders, the job holds what was ordered for it, whether it is there or
+  // not.
   void AddDemand(JobSlots& slots) {
     Job& job = *slots.job;
     slots.held.resize(view_.groups.size());
@@ -155,7 +145,8 @@ class Viewing {
     view_.look_at = std::min(view_.look_at, look_at);
     const bool released = job.record.released() && (job.record.halt().empty() || job.record.want_paused());
     const bool wants = slots.off_peak.empty() && !released;
-    // Nobody takes the nodes of a final state, and it is handed on before anybody else starts.
+    // A finishing job has the highest priority: nobody takes the nodes that hold its final state, and the state is
+    // handed on before any other job starts.
     demand.priority = finishing ? std::numeric_limits<int>::max() : SpecOf(job).priority();
     demand.team = TeamOf(SpecOf(job).team());
     demand.min = wants ? MinWorkers(job) : 0;
@@ -197,14 +188,14 @@ class Viewing {
     view_.demands.push_back(std::move(out));
   }
 
-  // Returns how many units the job has in each pool that takes orders. What a paused job has not got yet is not ordered
-  // any more.
+  // Returns how many units the job has in each pool that takes orders. Units that a paused job has not got yet do not
+  // count, so that they are not ordered any more.
   std::vector<int> CountOrdered(const Job& job, bool paused) const {
     std::vector<int> counts(view_.ordered.size());
     const Unit* before = nullptr;
     auto group = ordered_.end();
     for (const Unit& unit : job.wishes.units) {
-      // Most units are in one pool.
+      // Most units of a job are in one pool, so the pool of the preceding unit is tried first.
       const bool is_same = before != nullptr && unit.pool == before->pool;
       if (!is_same) group = ordered_.find(std::hash<std::string>()(unit.pool));
       before = &unit;
@@ -213,7 +204,8 @@ class Viewing {
     return counts;
   }
 
-  // Returns a reference into the view. A map's values stay where they are when the map moves.
+  // Returns the pools' emissions for nodes that draw `watts`, as a reference into the view. It stays valid when the
+  // view is moved, because a map's values stay where they are.
   const std::vector<scheduler::Emission>& EmissionsFor(double watts) {
     const auto [at, is_new] = view_.emissions.try_emplace(watts);
     if (is_new) at->second = EmissionsOf(turn_, view_.pool_names, watts);
@@ -230,7 +222,7 @@ class Viewing {
     return slots;
   }
 
-  // Counts the job's slots in each ordered pool, but not those that it is to leave, which was decided.
+  // Counts the job's slots in each ordered pool, without those that an earlier cycle told it to leave.
   std::map<std::string, PoolCount> CountIn(const JobSlots& slots) const {
     std::map<std::string, PoolCount> counts;
     const std::vector<NodeSlot> living = LivingSlots(*slots.job);
@@ -276,15 +268,6 @@ class Viewing {
 };
 
 }  // namespace
-
-std::string NameOf(const SlotAt& at) {
-  return absl::StrCat(absl::string_view(at.name.data(), at.name.size()), "/", at.slot);
-}
-
-bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at) {
-  const std::string name = NameOf(at);
-  return LivesAt(job, name) || CouldJoin(turn, job, name);
-}
 
 PlanView MakePlanView(Turn& turn) { return Viewing(turn).Run(); }
 
