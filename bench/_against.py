@@ -24,7 +24,7 @@ LEAST_TURNS = 10
 
 
 def ratio(better, ours, theirs):
-    """Returns how many times as good the value `ours` of a metric is as `theirs`: infinite if the divisor is zero."""
+    """Returns how many times as good the value `ours` of a metric is as `theirs`. Division by zero gives infinity."""
     above, below = (ours, theirs) if better == HIGHER else (theirs, ours)
     if above == below:
         return 1.0

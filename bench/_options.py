@@ -4,7 +4,7 @@ import concurrent.futures
 
 
 class Options(argparse.ArgumentParser):
-    """Parses a bench's options. Those of size() have a default for a full run, --smoke and a turn of --against."""
+    """Parses a bench's options. An option of size() has a default for each of a full run, --smoke and --against."""
 
     def __init__(self, bench, doc):
         super().__init__(prog=f"scripts/bench {bench.replace('_', '-')}", description=doc)

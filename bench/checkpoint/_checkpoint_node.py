@@ -144,7 +144,7 @@ def fill_page_cache(folder):
 
 
 def settle(seconds):
-    """Waits between two measurements, so that the disk finishes what the earlier one left behind.
+    """Waits between two measurements, so that the disk finishes the writes of the earlier one.
 
     A run that measures nothing passes 0 and does not wait."""
     if seconds > 0:

@@ -4,7 +4,7 @@ import threading
 
 
 class Servers:
-    """Starts servers on demand. A full run has one at a time, a small run keeps all of them until its end."""
+    """Starts object stores on demand. A full run has one at a time, a small run keeps all of them until its end."""
 
     def __init__(self, args, folder):
         self.shared, self.folder, self.lock = args.smoke, folder, threading.Lock()

@@ -102,10 +102,10 @@ def lose_trainers(cluster, services=""):
 
 
 def run(args, folder, data, nodes, rows, store="", env=None):
-    """Yields (name, seconds by stage) for each row (name, source, services).
+    """Kills all trainers for each row (name, source, services) and yields (name, seconds to each recovery stage).
 
-    `services` are the nodes whose checkpoint services die too. `source` is where node a's trainer then takes the state
-    from."""
+    The checkpoint services of the nodes `services` are killed, too. `source` names from where the new trainer of node a
+    has to take the state."""
     with Cluster(folder, nodes=nodes, env=env, checkpoint_flags=["--metrics", "127.0.0.1:0"],
                  nice=19 if args.smoke else 0) as cluster:
         cluster.start()

@@ -5,10 +5,10 @@
 //
 // The commands are:
 //   {"do": "save", "socket": S, "store": URI, "step_units": N} saves through the real Checkpointer. If N > 0, N work
-//       units stand for the next step's forward and backward, after which the optimizer waits. Then work goes on until
-//       the save is durable.
+//       units stand for the next step's forward and backward, after which the optimizer waits until the state is
+//       copied. Then work goes on until the save is durable. QUIET units before the save serve as a comparison.
 //   {"do": "restore", "socket": S, "store": URI} restores the newest checkpoint into memory that is there already.
-//   {"do": "work"} does QUIET work units. Any command may contain {"quiet": QUIET}.
+//   {"do": "work"} does QUIET work units. The commands save and work may contain {"quiet": QUIET}.
 //   {"do": "memcpy"} measures a limit: it copies the state.
 //   {"do": "write", "path": P} measures a limit: it writes that copy to a file in order and syncs it.
 //   {"do": "read", "path": P} measures a limit: it reads that file from disk.
@@ -78,8 +78,8 @@ class Trainer {
     checkpointer_.Begin({.generation = kGeneration, .ranges = checkpoint::CutShards(state.weights.size(), 1)}, state);
     const double began = Now() - start;
     for (int i = 0; i < step_units; ++i) during.push_back(WorkUnit());
-    // WaitCopied drops a snapshot that holds up the next step for long. If no work follows the save, there is no such
-    // step, so the copy gets more time.
+    // WaitCopied drops a snapshot whose copy would hold up the next step for long. If no step follows the save, the
+    // copy may take longer.
     const double waited = step_units > 0 ? checkpointer_.WaitCopied() : checkpointer_.WaitCopied(kPatienceSeconds);
     const train::ShardNotes notes = checkpointer_.TakeNotes();
     checkpointer_.Collect(kGeneration, notes);
@@ -127,7 +127,7 @@ class Process {
   size_t Bytes() const { return sizeof(float) * static_cast<size_t>(copy_.size()); }
   std::vector<train::FloatBuffer*> Tensors() { return {&state_.weights, &state_.first_moment, &state_.second_moment}; }
 
-  // Makes every shard differ from what it was. Otherwise a save would find it in the store already.
+  // Changes every shard of the state, because a save does not write a shard that the store already has.
   void Step() {
     ++state_.scalars.step;
     for (int64_t i = 0; i < state_.weights.size(); i += checkpoint::kBlockElements) state_.weights.data()[i] += 1e-3f;

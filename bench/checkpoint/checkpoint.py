@@ -103,7 +103,7 @@ class Local:
                 self.service.restart()
                 fill_page_cache(self.folder / "store")
                 restore("store", "warm")
-        # Two saves fill the memory of the restarted service with two checkpoints again.
+        # The restores have restarted the service, so its memory is empty. Two saves fill it with two checkpoints again.
         for _ in range(2):
             self.save()
 
@@ -173,7 +173,8 @@ def report_restore(report, here, dcp):
 
 def memory(report, here):
     with MemoryWatch(here.service, here.trainer) as watch:
-        # The saves follow each other directly, so that one checkpoint is held while the next is staged.
+        # The saves follow each other without a pause, so that the service still holds one checkpoint while the trainer
+        # stages the next one.
         for _ in range(3):
             here.save()
     say("memory", {"segments_mb": watch.segments / 1e6, "grown_mb": watch.grown / 1e6})
@@ -209,7 +210,7 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
     client = boto3 and boto3.client(
         "s3", endpoint_url=f"http://127.0.0.1:{server.port}", region_name="us-east-1",
         aws_access_key_id=server.env["AWS_ACCESS_KEY_ID"], aws_secret_access_key=servers.SECRET)
-    # The first round is not counted, because it makes the server create its volumes.
+    # The first round is not counted, because in it the server creates the volumes in which it keeps objects.
     for i in range(args.rounds + 1):
         work = lambda: (cpu_seconds(server.process.pid), cpu_seconds(service.process.pid), time.process_time())
         before = work()
@@ -229,8 +230,8 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
             rows.append(row)
             peer += [seconds] if client else []
     size = file.stat().st_size / 1e9
-    # The server runs on this machine, so the limit for every client is the rate at which the server would write with
-    # all cores. The kernel may count no CPU time for a small file, and then no limit is reported.
+    # The server runs on this machine, so no client can write faster than the server would write with all cores. The
+    # kernel may count no CPU time of the server for a small file, and then no limit is reported.
     busy = middle(rows, "server")
     report.add(f"write_to_s3_{name}", size / middle(rows, "durable"), "GB/s",
                peer=peer and size / statistics.median(peer), target_ratio=1.5,

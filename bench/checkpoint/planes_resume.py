@@ -14,7 +14,7 @@ from waiting import wait_until
 PRECISIONS = ("exact", "fp16", "bf16")
 # `AFTER` has the numbers of steps after the resume at which the loss is compared.
 AFTER = (1, 100)
-# `TARGET` is the allowed difference, as a share of the undisturbed loss.
+# `TARGET` is the allowed difference from the loss of the undisturbed run, as a share of that loss.
 TARGET = 0.005
 # `SECONDS` is the longest time that a run may take.
 SECONDS = 300

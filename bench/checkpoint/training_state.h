@@ -11,7 +11,8 @@
 
 namespace rekindle::bench {
 
-// Fills three tensors of the same size. The random values repeat with a period that is no multiple of a shard's length.
+// Fills three tensors of the same size. The random values repeat, but with a period that does not divide the length of
+// a shard, so that no two shards are equal.
 inline void FillAsTrained(std::span<float> weights, std::span<float> first_moment, std::span<float> second_moment) {
   std::mt19937_64 random(1);
   std::normal_distribution<float> normal;

@@ -88,7 +88,8 @@ def renewals(report, jobs, seconds):
                                        by=LEASE_LOAD)
         if started["jobs"] < jobs or answers["stood"] < asked["calls"]:
             sys.exit(f"error: {answers['stood']} of {asked['calls']} answers said that a generation stands")
-        # The coordinator's other threads use the same core, so a core can answer at least as many calls as measured.
+        # The coordinator's other threads use the same core, so a core that only answers these calls could answer at
+        # least as many a second as are measured.
         a_core_second = asked["calls"] / asked["seconds"]
         report.add("renewals_per_core_second", a_core_second, "1/s")
         report.add("renewal_p99_seconds", asked["p99_seconds"], "s")

@@ -1,4 +1,4 @@
-// Makes many calls to a server at once, for benches that load it.
+// Makes many calls to a server at once, for benches that load it. A lane makes one call after the other.
 #ifndef REKINDLE_BENCH_COORDINATOR_CALL_LANES_H_
 #define REKINDLE_BENCH_COORDINATOR_CALL_LANES_H_
 

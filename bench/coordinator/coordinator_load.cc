@@ -95,7 +95,8 @@ int Heartbeats(const Options& options) {
   const double until = common::SteadySeconds() + options.seconds;
   for (int i = 0; i < options.connections; ++i) {
     for (int k = 0; k < options.in_flight; ++k) {
-      // Each lane of a connection reports for its own part of the connection's nodes.
+      // A connection has several lanes. Each makes one call after the other, and reports for its own part of the
+      // connection's nodes.
       const int stride = options.connections * options.in_flight, first = i + k * options.connections;
       if (first >= options.nodes) continue;
       lanes.push_back(std::make_unique<NodeLane>(load, StartOf(stubs[i]),

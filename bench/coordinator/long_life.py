@@ -24,8 +24,8 @@ METRICS = {"memory_growth": LOWER, "database_growth": LOWER, "event_growth": LOW
 def play(args):
     """Runs the program and returns its figures.
 
-    The program keeps 0.8 of the jobs that end in a tenth of the time, so that it holds that many when a tenth has
-    passed. It keeps at most as many as a coordinator does by default."""
+    The program keeps 0.8 times as many finished jobs as end in a tenth of the time, so that their number no longer
+    grows after that tenth. It keeps at most as many as a coordinator does by default."""
     keep = max(1, min(KEPT, int(0.8 * args.jobs_a_year * args.days / DAYS_OF_A_YEAR / 10)))
     with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
         sizes = {"nodes": args.nodes, "days": args.days, "jobs-a-year": args.jobs_a_year, "keep-jobs": keep,

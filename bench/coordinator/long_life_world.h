@@ -33,7 +33,8 @@ inline constexpr double kNoticeSeconds = 120;
 inline constexpr double kNoticed = 0.5;
 // For a share of `kSaidToBeGone` of the machines that ended, their operator says an hour later that they are gone.
 inline constexpr double kSaidToBeGone = 0.75;
-// A real coordinator keeps lost nodes for a week, which would take most of the bench's own time.
+// A real coordinator keeps lost nodes for a week. Here so many machines end in a week that the work on their lost nodes
+// would take most of the bench's own time.
 inline constexpr double kKeepLostSeconds = 6 * kHour;
 // On average `kStepsBetweenClocks` minutes pass between two times that the clock is set or the machine sleeps.
 inline constexpr double kStepsBetweenClocks = 4320;

@@ -28,7 +28,8 @@ constexpr int kPriorities = 5;
 // A job has at most `kWidest` nodes.
 constexpr int kWidest = 16;
 constexpr double kReportSeconds = 0.5;
-// `kCycleSeconds` pass before a report that has to cause a planning cycle. The core leaves up to 0.11 s between cycles.
+// Before a report that has to cause a planning cycle, the bench lets `kCycleSeconds` of virtual time pass, because the
+// core waits up to 0.11 s between two cycles.
 constexpr double kCycleSeconds = 0.15;
 
 double Median(std::vector<double> values) {
@@ -112,8 +113,9 @@ class Fleet {
     }
   }
 
-  // Reports that one node may be taken soon, and returns the milliseconds that the core needs for the report. If some
-  // time has passed, the report causes a planning cycle. If it is repeated at once, it is only a heartbeat.
+  // Moves the clock on by `later` seconds, reports that node `n` may be taken soon, and returns the milliseconds that
+  // the core needs for the report. After kCycleSeconds the report causes a planning cycle. The same report again, after
+  // 0 seconds, is only a heartbeat.
   double Hint(int n, double later) {
     now_ += later;
     NodeReported event{Node(n)};
@@ -136,7 +138,8 @@ class Fleet {
     } else {
       const v1::TrainerDirective told = cluster_.DirectiveForTrainer(desired.job_uid(), report.trainer());
       FollowDirective(told, report);
-      // FollowDirective sets the membership, but a real trainer reports it only after the coordinator was silent.
+      // FollowDirective puts the membership into the report. A real trainer reports its membership only if it has not
+      // heard from the coordinator for a while.
       report.clear_membership();
       if (told.action() == v1::TrainerDirective::RUN) CompleteSteps(told.membership(), 1, report);
     }

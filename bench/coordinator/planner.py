@@ -18,7 +18,7 @@ CYCLES = {**{f"cycle_{nodes}_nodes": LOWER for nodes in SIZES}, "growth": LOWER,
 
 
 def cycles(report, args):
-    """Measures the median time of one cycle by size, and its growth against that of n log n."""
+    """Measures the median time of a planning cycle for each number n of nodes, and compares its growth to n log n."""
     took = {}
     for size in SIZES:
         nodes = max(size // SMOKE_SHARE, SMOKE_LEAST) if args.smoke else size

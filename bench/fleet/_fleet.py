@@ -20,7 +20,7 @@ def play(request):
 
 
 class Group:
-    """Describes one trace file, whose zones overlap in time."""
+    """Describes one trace file, whose zones were recorded at the same time."""
 
     def __init__(self, entry, folder):
         self.name = pathlib.Path(entry["file"]).stem

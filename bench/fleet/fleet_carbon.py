@@ -10,7 +10,7 @@ from _options import Options
 WORK = 24
 NODES = 4
 DEADLINE = 36
-# `START` is in hours. It is 180 s for a machine's boot and for joining.
+# `START` is the time in hours that a machine takes to boot and to join, together 180 s.
 START = 0.05
 STEP = 600
 # `HISTORY` is the number of hours of the year before the first job starts.

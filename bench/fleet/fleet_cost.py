@@ -41,7 +41,8 @@ class Job:
         self.ratios, self.missed = {}, {}
 
 
-# OPTIMA maps (price ratio, group) to the optimal costs of the group's jobs, in order.
+# OPTIMA maps (price of an on-demand node divided by that of a spot node, group) to the optimal cost of each job of the
+# group, in the order in which `measure` lists the jobs.
 OPTIMA = {}
 
 
@@ -109,7 +110,7 @@ def show(jobs):
 
 
 def better(jobs):
-    """Returns the mean over all cells, which are pairs (start, slack), of the better baseline's mean in that cell."""
+    """Takes the mean of the better baseline in each cell, a pair (start, slack). Returns the mean over all cells."""
     return mean(min(cells(jobs, name)[cell] for name in BEST_TWO) for cell in cells(jobs, "planner"))
 
 

@@ -16,7 +16,8 @@ PUBLISHED = {16: {"uniform_progress": 1.52, "gang_optimum": 1.25}, 4: {"uniform_
 # `NAIVE` has the published figures of an elastic job that is always filled up with on-demand nodes.
 NAIVE = {16: 1.26, 4: 1.15}
 TARGET, UNSEEN_TARGET = 1.13, 1.15
-# `AS_HARD` is by how many percent resampled traces may be harder or easier for the published policies.
+# On the resampled traces, the published policies may cost at most `AS_HARD` percent more or less than on the real
+# trace.
 AS_HARD = 5
 # On each resampled trace the number of jobs that start is that of the real trace divided by `FEWER_STARTS`.
 FEWER_STARTS = 3

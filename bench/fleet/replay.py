@@ -74,9 +74,9 @@ def undisturbed(args, data):
 
 
 def useful_seconds(marks, begin, end):
-    """Returns the node-seconds of completed steps.
+    """Returns the node-seconds that were spent on completed steps.
 
-    A step counts for at most twice the median of the steps with the same number of workers."""
+    A step's time may contain an interruption, so it counts for at most twice the median with as many workers."""
     world = {m["step"]: m["world"] for m in marks if m["event"] == "step"}
     done = sorted((t, step) for step, t in completions(marks).items() if begin <= t <= end)
     took = [(t - before, world[step]) for (before, _), (t, step) in zip(done, done[1:])]
@@ -88,7 +88,7 @@ def useful_seconds(marks, begin, end):
 
 
 def play(args, data, first, changes):
-    """Plays the changes and returns (status, marks, (begin, end), paid node-seconds, losses without notice)."""
+    """Plays the changes and returns (job's status, marks, (begin, end), paid node-seconds, losses without notice)."""
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
         pools = [local_pool(zone, PRICE, nodes, most=WORKERS) for zone, nodes in first.items()]
         with FleetCluster(folder, pools) as cluster:

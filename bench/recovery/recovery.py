@@ -67,7 +67,8 @@ def one_kill(cluster, victim):
     joined = min(m["t"] for m in marks if m["event"] == "step" and m["world"] == 3 and m["t"] > first)
     around = sorted(t for t in done.values() if first <= t <= back)
     redone = {m["step"] for m in marks if m["event"] == "step" and m["t"] > killed and m["step"] <= reached}
-    # `rejoin` counts from the kill, because the agent starts a new trainer at once.
+    # `rejoin` is the time from the kill to the first step with three trainers again. It begins at the kill, because the
+    # agent starts a new trainer at once.
     return {"seconds": first - killed, "noticed": noticed - killed_unix, "stopped": stopped - killed_unix,
             "normal": normal, "redone": len(redone), "rejoin": joined - killed,
             "survivors_longest": max((b - a for a, b in zip(around, around[1:])), default=0.0)}
@@ -110,7 +111,8 @@ def add_held(report, args, data):
         if missing:
             report.leave_out(names, missing)
             continue
-        # In a run with --smoke trainers hold the same memory for all names of `HELD`, so one measurement is enough.
+        # In a run with --smoke `SMALL_HELD` takes the place of every value of `HELD`, so one measurement serves for
+        # all.
         if rows is None or not args.smoke:
             rows = ours(args, data, args.held_kills, held)
         report.add(names[0], median(rows, "noticed"), "s", target=0.05)

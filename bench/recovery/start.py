@@ -35,7 +35,7 @@ def born(pid):
 
 
 def ours(folder, rounds):
-    """Returns each trainer's seconds until it is ready, except those of the first, which fills the caches.
+    """Returns each trainer's seconds until it is ready, without those of the first, whose start fills the page cache.
 
     A trainer is killed once it has made a step, and then the next one starts."""
     data = pathlib.Path(folder) / "text.txt"
@@ -51,7 +51,8 @@ def ours(folder, rounds):
             mark = wait_until(ready, 120, "a trainer to be ready")
             seen.add(mark["pid"])
             seconds.append(mark["t"] - born(mark["pid"]))
-            # A trainer that dies before the coordinator has heard of a step would count as a failed start.
+            # The coordinator has to hear of a step before the trainer is killed. Otherwise it would count the start as
+            # failed.
             wait_until(lambda: any(m["event"] == "step" and m["pid"] == mark["pid"] for m in cluster.marks()), 60,
                        "a step")
             wait_until(lambda: cluster.status("start")["step"] > 0, 60, "the coordinator to hear of a step", poll=0.1)

@@ -67,7 +67,7 @@ def rate(done, first, last):
 
 
 def undisturbed(args, data):
-    """Returns the digest of an undisturbed run with one rank."""
+    """Returns the digest of the final state of a run with one rank, which is not slowed."""
     with running(args, data, args.steps, ("a",)) as cluster:
         return await_end(cluster)["state_digest"]
 
@@ -107,7 +107,8 @@ def together(args, data):
         cuts = [s for s in range(slowed + 1, args.steps) if shares[s + 1] != shares[s]]
         for event in told:
             print(event["text"], file=sys.stderr)
-        # The few short steps of a run with --smoke need not distinguish a slow rank from a busy machine.
+        # A run with --smoke has only few and short steps, in which the slow rank may go unnoticed. So its micro-batches
+        # need not be divided anew.
         if not cuts and args.smoke:
             cuts = [args.steps - SETTLE - 1]
         if not cuts:
@@ -115,8 +116,8 @@ def together(args, data):
         row = {"adapted_after": cuts[0] - slowed, "recuts": len(cuts), "how": how, "digest": status["state_digest"],
                "rate": rate(done, min(cuts[0] + SETTLE, args.steps - 1), args.steps),
                "straggler": [m for m in cluster.events("hetero")["events"] if m["kind"] == "straggler"]}
-        # The rate before the micro-batches are divided anew is measured from the second slowed step on, if there is
-        # one, because the rank was slow only for a part of the first.
+        # `unadapted` is the rate with a slow rank, before the micro-batches are divided anew. The first slowed step
+        # does not count if there is a second one, because the rank was slow only for a part of the first.
         row["unadapted"] = rate(done, min(slowed + 1, cuts[0] - 1), cuts[0])
         return row
 

@@ -1,5 +1,5 @@
-// Times the optimizer on one thread for each line on standard input. The norm of a gradient in memory is gathered
-// bucket by bucket. Then clipping and the update are done in one pass.
+// Makes one step of the optimizer on one thread for each line on standard input, and times it. First the norm of a
+// gradient in memory is gathered bucket by bucket. Then clipping and the update are done in one pass.
 //
 //   rekindle-bench-optimizer --matrices N --rows R --columns C [--kind adamw]
 //

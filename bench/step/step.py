@@ -36,7 +36,7 @@ def job(name, data, steps, reduce, workers, model):
 
 
 def ours(args, data, reduce, jobs=1):
-    """Returns the seconds of each step, by the completions that the workers' timelines show.
+    """Returns the seconds of each step, from the times at which the workers' timelines say that steps were completed.
 
     `jobs` jobs share the workers, each on a cluster of its own."""
     workers = WORKERS // jobs

@@ -70,7 +70,8 @@ absl::Status ObjectBackend::Put(const std::string& path, const std::string& cont
 }
 
 absl::Status ObjectBackend::Remove(const std::string& path) {
-  // The shard's marker is removed first. Otherwise it could stay behind without its shard.
+  // A shard's marker is removed before the shard, so that a removal that stops half-way leaves no marker without its
+  // shard.
   if (absl::EndsWith(path, kShard)) {
     if (absl::Status status = objects_->Delete(path + kMarker); !status.ok()) return status;
   }

@@ -35,7 +35,8 @@ class ObjectBackend : public StoreBackend {
                                                                         const std::vector<std::string>& names) override;
   absl::StatusOr<std::vector<std::string>> List(const std::string& folder) override;
   bool HasFolder(const std::string& folder) override;
-  // Returns whether `name` is the marker of a shard. List shows a marker only if its shard is gone.
+  // Returns whether `name` is the marker of a shard. A marker that List shows may be collected, because List shows a
+  // marker only if its shard is gone.
   bool IsUnfinished(const std::string& name) const override;
   bool IsVerified(const std::string& path) override;
   void SetVerified(const std::string& path) override;

@@ -58,8 +58,8 @@ class StoreBackend {
   // after the grace period.
   virtual bool IsUnfinished(const std::string& name) const = 0;
 
-  // Returns whether this process has written or read the whole file at `path` and it has not changed since. Then a
-  // shard that is put again need not be read.
+  // Returns whether this process has written or read the whole file at `path` and it has not changed since. If so, a
+  // shard that is put again under this path need not be read first.
   virtual bool IsVerified(const std::string&) { return false; }
   virtual void SetVerified(const std::string&) {}
 };

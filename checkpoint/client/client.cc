@@ -103,8 +103,8 @@ absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const JobFi
   const double until = common::SteadySeconds() + wait_seconds;
   while (true) {
     v1::WriteManifestReply reply;
-    // WriteManifest has the deadline of a commit, because a store that is tried again may take longer than an ordinary
-    // call.
+    // WriteManifest has the deadline of a commit, because the service may repeat failed requests to the store, which
+    // takes longer than an ordinary call may take.
     const absl::Status status =
         core_.Call(&CheckpointsStub::WriteManifest, request, &reply, core_.options().commit_seconds);
     if (status.ok()) return reply.name();
@@ -207,8 +207,8 @@ absl::StatusOr<RestoredShard> Client::RestoreShard(int generation, const std::st
             ? mapped.status()
             : ReadPlanes(mapped->front().span(), planes > 1 ? mapped->back().span() : std::span<uint8_t>(), state);
     for (int plane = 0; mapped.ok() && plane < reply->paths_size(); ++plane) {
-      // The service places no other shard in a segment of its memory tier, so the mapping of such a segment is not
-      // kept.
+      // A segment of the service's memory tier keeps its shard. Later shards come in other segments, so the mapping
+      // would not be used again and is not kept.
       if (reply->tiers(plane) == "memory") continue;
       mappings.Keep(reply->paths(plane), std::move((*mapped)[static_cast<size_t>(plane)]));
     }

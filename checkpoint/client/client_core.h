@@ -45,8 +45,8 @@ class ClientCore {
     owner->set_generation(generation);
   }
 
-  // Tries to give the segments back without waiting. It is enough to try, because the service takes all segments back
-  // when this process ends.
+  // Tries to give the shared memory segments back to the service without waiting. It is enough to try, because the
+  // service takes all of them back when this process ends.
   void Release(int generation, const std::vector<std::string>& segments) {
     if (segments.empty()) return;
     v1::ReleaseRequest request;

@@ -118,7 +118,7 @@ absl::Status Staged::Open(int64_t bytes, Lent* lent) {
     lent->segment = reply.segment();
     lent->path = reply.path();
     auto memory = core_.mappings().Take(lent->path, static_cast<size_t>(bytes));
-    // A segment that the service has just opened is missing if the service was restarted after its answer.
+    // If the segment is missing, the service was restarted after it had answered. A new segment is then asked for.
     if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
     if (!memory.ok()) return memory.status();
     lent->memory = *std::move(memory);
@@ -139,8 +139,8 @@ absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
     if (!status.ok()) return status;
   }
   refs_.resize(parts_.size() * planes());
-  // The commit threads start in `Reserve` and not in `Copy`, because a thread inherits the priority of the thread that
-  // creates it.
+  // The commit threads start in `Reserve` and not in `Copy`, which may run in a thread of low priority. A thread
+  // inherits the priority of the thread that creates it.
   for (size_t i = 0; i < std::min(CommitThreads(core_.options().store), refs_.size()); ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { CommitLoop(stop); });
   }
@@ -229,8 +229,8 @@ absl::StatusOr<double> Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
     if (status.ok()) break;
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     if (!core_.channel().Sleep(kRetrySeconds)) return absl::CancelledError("cancelled");
-    // The service was restarted and has dropped the plane's segment. The segment's memory is still mapped here, so its
-    // content is copied to a new segment.
+    // NOT_FOUND says that the service was restarted and has dropped the plane's segment. The segment's memory is still
+    // mapped here, so its content is copied to a new segment.
     common::SharedMemory kept = std::move(lent->memory);
     if (absl::Status opened = Open(ref.bytes, lent); !opened.ok()) {
       lent->memory = std::move(kept);

@@ -9,8 +9,8 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// `kMark` is the payload of a status that says that a newer release made a document. The code is not enough, because a
-// store may return the same code.
+// `kMark` is the payload of a status that says that a newer release made a document. The status code alone does not say
+// so, because errors of a store may have the same code.
 constexpr char kMark[] = "rekindle/newer-release";
 constexpr char kManifest[] = "manifest";
 constexpr size_t kMaxRelease = 32;

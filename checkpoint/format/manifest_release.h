@@ -24,8 +24,8 @@ inline constexpr char kNeedsRelease[] = "needs_release";
 // manifest's field as it was read. If it is empty or is not a release number, the error says only that a newer release
 // is needed.
 absl::Status NewerFormat(int format, const std::string& needs_release);
-// Returns the error of NewerFormat for a document `what` that is not a manifest. This release reads the document's
-// formats up to `reads`.
+// Works like NewerFormat for a document other than a manifest, which the error calls `what`. This release reads the
+// document's formats up to `reads`.
 absl::Status NewerFormatOf(const std::string& what, int format, int reads, const std::string& needs_release);
 // Returns FAILED_PRECONDITION for a field that the document's format does not have, because a newer release must have
 // added it.

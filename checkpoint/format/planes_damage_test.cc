@@ -75,7 +75,8 @@ TEST(PlanesDamageTest, RefusesImpossibleContent) {
   EXPECT_THAT(Why(Changed(exact.plane0, exponents + 2, {114}), {}), HasSubstr("exponent"));
   EXPECT_THAT(Why(exact.plane0, Changed(exact.plane1, exceptions, {0xff, 0xff, 0xff, 0xff})), HasSubstr("exception 0"));
   EXPECT_THAT(Why(exact.plane0, Changed(exact.plane1, exceptions + 4, {0, 0, 0, 0})), HasSubstr("exception 1"));
-  // The residual of an ordinary weight is changed to the value that marks an exception.
+  // The residual of an ordinary weight is changed to the value that marks an exception, but the file lists no exception
+  // for that weight.
   size_t ordinary = kData;
   while (exact.plane1[ordinary] == 0x00 && exact.plane1[ordinary + 1] == 0x80) ordinary += 2;
   EXPECT_THAT(Why(exact.plane0, Changed(exact.plane1, ordinary, {0x00, 0x80})), HasSubstr("missing"));

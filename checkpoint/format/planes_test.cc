@@ -217,7 +217,8 @@ print(sum(weights), sum(moment))
 
 TEST(PlanesTest, PythonReadsPlaneZero) {
   TestState state(2051);
-  // The weights are values that 16 bits can hold exactly, in blocks of different exponents.
+  // The weights are values that 16 bits can hold exactly, so that plane 0 alone has their exact sum. Their blocks have
+  // different exponents.
   for (int i = 0; i < 2051; ++i) {
     state.weights[static_cast<size_t>(i)] = std::ldexp(static_cast<float>(i % 1024 - 500), i / 1024 * 10);
     state.second_moment[static_cast<size_t>(i)] = static_cast<float>(i % 128) / 4;

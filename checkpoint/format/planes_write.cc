@@ -36,7 +36,7 @@ class PlaneFile {
     kernels::StreamCopy(memory_ + at_, data, bytes);
     at_ += static_cast<int64_t>(bytes);
   }
-  // Hashes the data up to `end`, which is already in place.
+  // Hashes the data from the end of the hashed part up to `end`. The memory already contains this data.
   void HashUpTo(int64_t end) {
     hasher_.Update(memory_ + at_, static_cast<size_t>(end - at_));
     at_ = end;
@@ -63,8 +63,8 @@ class PlaneFile {
   common::Hasher hasher_;
 };
 
-// Gathers the exceptions of plane 1, after its other data. The bits of their weights are stored at the end of the
-// available room until Close().
+// Gathers the exceptions of plane 1 behind the plane's other data. Until Close(), the bits of the exceptions' weights
+// are stored at the end of the available room.
 class ExceptionArea {
  public:
   ExceptionArea(uint8_t* begin, int64_t bytes) : begin_(begin), capacity_(bytes / kExceptionBytes) {}

@@ -55,10 +55,10 @@ struct Verdict {
 
 // Returns one verdict per checkpoint in the order of `newest_first`. `now` is Unix time in seconds.
 //   - Pinned checkpoints stay and are not archived.
-//   - A checkpoint that is not whole does not count towards `keep_last`, so that it does not push out the last one that
-//   can be restored. It is removed itself once `keep_last` whole checkpoints are newer.
-//   - A checkpoint of a later step than the newest by name stays. The job was rolled back to before that step, perhaps
-//   by mistake.
+//   - A checkpoint that is not whole is removed once `keep_last` whole checkpoints are newer. It is not counted among
+//   these, so that it does not push out the last checkpoint that can be restored.
+//   - If checkpoints are of later steps than the newest one by name, they stay. The job was rolled back to an earlier
+//   step, perhaps by mistake.
 //   - Among equal steps and equal validation losses the newer checkpoint is chosen.
 std::vector<Verdict> Decide(const std::vector<Candidate>& newest_first, const Retention& retention,
                             const std::set<std::string>& pinned, double now);

@@ -40,7 +40,7 @@ TEST(StateShardsTest, CutsAreBalancedAndBounded) {
   }
 }
 
-// The client library for buckets sends less than `kOnePart` bytes in one request.
+// The client library for buckets sends a file in one request only if it is smaller than `kOnePart` bytes.
 TEST(StateShardsTest, APlaneIsOneRequestUnlessThereWouldBeTooMany) {
   constexpr int64_t kOnePart = 10 << 20;
   const auto largest = [](int64_t total, int64_t exceptions_of) {

@@ -19,12 +19,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace rekindle::checkpoint {
 namespace {
 
-// A run of a fuzz target may allocate `kFactor` times the input. A JSON value of two bytes takes 16 bytes and spare
-// room in the array that contains it, and the parser makes some copies of it.
+// A run of a fuzz target may allocate `kFactor` times the size of its input. JSON needs so much: a value of two bytes
+// takes 16 bytes and spare room in the array that contains it, and the parser makes some copies of it.
 constexpr size_t kFactor = 512;
 constexpr size_t kSlack = 1 << 18;
 
-// Keeps the input of a fuzz target in a file while the target runs. The file stays if the input did harm.
+// Keeps the input of a fuzz target in a file while the target runs. The file stays if the run aborts or allocates too
+// much.
 class Input {
  public:
   Input()
@@ -48,7 +49,7 @@ class Input {
 
  private:
   const std::filesystem::path path_;
-  // The file of the input stays open all the time, because some file systems sync at each close.
+  // The file of the input stays open all the time, because some file systems sync at each close, which is slow.
   std::ofstream file_{path_, std::ios::binary};
 };
 

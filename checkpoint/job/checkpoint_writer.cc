@@ -13,8 +13,8 @@ absl::StatusOr<std::string> CheckpointWriter::Put(const Manifest& manifest, cons
   if (absl::Status status = marks.CheckNewest(manifest.generation); !status.ok()) return status;
   auto name = Write(manifest, job);
   if (!name.ok()) return name;
-  // If a newer generation has begun meanwhile, the call fails. The checkpoint that was written does no harm then: it is
-  // whole, and older than every checkpoint of the newer generation.
+  // If a newer generation has begun while the manifest was written, the call fails. The written manifest does no harm:
+  // its checkpoint is whole, and older than every checkpoint of the newer generation.
   if (absl::Status status = marks.Check(manifest.generation); !status.ok()) return status;
   return name;
 }

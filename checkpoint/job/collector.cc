@@ -25,8 +25,8 @@ std::vector<Candidate> CandidatesOf(const std::vector<StoredCheckpoint>& all) {
   return candidates;
 }
 
-// Returns an error unless the shards of every manifest that stays are known, because shards that no known manifest
-// names may be removed.
+// Returns an error if a newer release wrote the manifest of a checkpoint that stays. It is not known which shards such
+// a manifest names, so a collection could remove them.
 absl::Status CheckKnown(const std::vector<StoredCheckpoint>& staying) {
   for (const StoredCheckpoint& checkpoint : staying) {
     if (!checkpoint.of_newer_release) continue;
@@ -67,7 +67,8 @@ absl::StatusOr<Collected> Collector::Collect(const Retention& retention, double 
     }
     (fate == Fate::kKeep ? plan.keep : plan.drop).push_back((*all)[i]);
   }
-  // The generation is checked again before shards are removed, because reading the store may have taken long.
+  // The generation is checked again before anything is removed, because a newer one may have begun while the store was
+  // read.
   if (absl::Status status = check_generation(); !status.ok()) return status;
   auto done = Sweep(folder_, {now, grace_seconds_, options.dry_run}, std::move(plan)).Run();
   if (!done.ok()) return done;

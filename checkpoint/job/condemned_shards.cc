@@ -35,7 +35,7 @@ absl::Status CondemnedShards::CheckSpared(const std::vector<ShardRef>& shards) {
   for (const std::string& list : *lists) {
     if (backend.IsUnfinished(list)) continue;
     const auto text = backend.ReadAll(folder_.Condemned() + "/" + list, kMaxManifestBytes);
-    // If a list is gone by now, its collection is over and removes no more shards.
+    // A list that was removed after `List` belongs to a collection that is over and removes no more shards.
     if (absl::IsNotFound(text.status())) continue;
     if (!text.ok()) return text.status();
     const std::vector<std::string> names = absl::StrSplit(*text, '\n');

@@ -32,8 +32,9 @@ class JobFolder {
   StoreBackend& backend() const { return *backend_; }
   const std::string& uid() const { return uid_; }
 
-  // Both return INVALID_ARGUMENT unless the job's uid is a safe name. The uid has to be checked before it becomes a
-  // path, so that nothing outside of the root is ever touched. The error of `CheckUid` also says which names are safe.
+  // Check and CheckUid return INVALID_ARGUMENT unless the job's uid is a safe name. It has to be checked before it
+  // becomes a path, so that nothing outside of the root is ever touched. The error of `CheckUid` also says which names
+  // are safe.
   absl::Status Check() const;
   absl::Status CheckUid() const;
 

@@ -18,8 +18,8 @@ constexpr size_t kMaxReasonBytes = 4 << 10;
 absl::Status Pins::Put(const std::string& name, const Pin& pin) {
   if (pin.why.size() > kMaxReasonBytes) return absl::InvalidArgumentError("a pin's reason has more than 4 KiB");
   JobManifests manifests(folder_);
-  // The manifest is read not only after the pin is written but also before, because a name that never existed must not
-  // leave a pin even for a moment.
+  // The manifest is read before the pin is written as well as after it, because a name that no checkpoint has must not
+  // get a pin, not even for a moment.
   if (const auto manifest = manifests.Read(name); !manifest.ok()) return manifest.status();
   const nlohmann::ordered_json content = {{"why", pin.why}, {"when", pin.when}};
   // Bytes of the reason that are not UTF-8 are replaced.
@@ -28,7 +28,8 @@ absl::Status Pins::Put(const std::string& name, const Pin& pin) {
   if (!status.ok()) return status;
   const auto manifest = manifests.Read(name);
   status = manifest.ok() ? JobShards(folder_).CheckPresent(manifest->shards) : manifest.status();
-  // The manifest may be there because one collection has put it back, while another one still removes its shards.
+  // The shards of a manifest that is there may still be removed: one collection has put the manifest back, and another
+  // collection continues.
   if (status.ok()) status = CondemnedShards(folder_).CheckSpared(manifest->shards);
   if (status.ok()) return absl::OkStatus();
   const absl::Status undone = Remove(name);

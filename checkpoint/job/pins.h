@@ -3,7 +3,8 @@
 //   a process that pins:  writes the pin, then looks for manifest and shards
 //   a collection:         removes the manifest, then looks for pins, puts the manifest back if it is pinned, and only
 //                         then removes shards
-// So the collection sees the pin or the process misses the manifest, and the checkpoint of a promised pin stays whole.
+// So the collection sees the pin, or the process finds no manifest and its pin fails. Once a pin has succeeded, its
+// checkpoint stays whole.
 #ifndef REKINDLE_CHECKPOINT_JOB_PINS_H_
 #define REKINDLE_CHECKPOINT_JOB_PINS_H_
 

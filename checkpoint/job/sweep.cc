@@ -38,8 +38,8 @@ absl::Status RecoverSweep(const JobFolder& folder) {
 }
 
 absl::StatusOr<Collected> Sweep::Run() {
-  // Manifests are removed first and durably, because a shard may be removed only when no manifest that could come back
-  // names it.
+  // Manifests are removed first, and durably, because a shard may be removed only when no manifest names it, not even
+  // one that a crash of the machine would bring back.
   absl::Status status = RemoveManifests();
   if (status.ok()) status = PutBackPinned();
   if (status.ok()) status = FindOrphans();
@@ -104,7 +104,7 @@ absl::Status Sweep::FindOrphans() {
   for (const StoredCheckpoint& checkpoint : keep_) {
     for (const ShardRef& ref : checkpoint.manifest.shards) named.insert(ref.name);
   }
-  // `dropped` maps each shard to the time when the last removed manifest that named it was written.
+  // `dropped` maps each shard of the removed manifests to the time when the last manifest that named it was written.
   std::map<std::string, double> dropped;
   for (const StoredCheckpoint& checkpoint : drop_) {
     for (const ShardRef& ref : checkpoint.manifest.shards) {
@@ -146,8 +146,8 @@ absl::StatusOr<Sweep::Names> Sweep::NamedSince() {
   return named;
 }
 
-// Removes the shards that nothing names, between two looks at what is used. condemned_shards.h says why both looks are
-// needed.
+// Removes the shards that no manifest names. It first lists them as condemned, then looks for manifests that are new
+// since the sweep began, and spares the shards of these. condemned_shards.h says why.
 absl::Status Sweep::RemoveOrphans() {
   if (orphans_.empty()) return absl::OkStatus();
   std::string list;
@@ -162,7 +162,7 @@ absl::Status Sweep::RemoveOrphans() {
   if (!spared.ok()) return spared.status();
   for (const auto& [shard, bytes] : orphans_) {
     if (!options_.dry_run && spared->contains(shard)) continue;
-    // After an error the list of condemned shards stays, because the removal may still happen.
+    // If a removal fails, the list of condemned shards stays, because the store may still remove the shard later.
     if (absl::Status status = Remove(folder_.Shard(shard)); !status.ok()) return status;
     ++done_.shards;
     done_.bytes += bytes;

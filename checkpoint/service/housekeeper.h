@@ -56,7 +56,7 @@ class Housekeeper {
   // the store.
   struct Known {
     Job newest;
-    // `made_room` is when room was last made for the job, in steady seconds.
+    // `made_room` is the time in seconds, on the steady clock, at which room was last made for the job.
     double made_room = -kMakeRoomSeconds;
   };
 

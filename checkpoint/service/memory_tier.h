@@ -47,8 +47,8 @@ class MemoryTier {
   // Forgets a shard whose bytes were found to be damaged.
   void Drop(const std::string& job_uid, const std::string& xxh3);
 
-  // Completes the checkpoint of the manifest and forgets older ones. Returns false if a manifest of a newer generation
-  // is known, which means that the writer of this one was left out. Repeating a call is harmless.
+  // Completes the checkpoint of the manifest and forgets older ones. Returns false if the tier knows a manifest of a
+  // newer generation, which has left out the writer of `manifest`. Repeating a call is harmless.
   bool PutManifest(const Manifest& manifest);
   // Returns the job's manifests, newest first, whether or not their shards are held here.
   std::vector<Manifest> Manifests(const std::string& job_uid) const;
@@ -89,8 +89,8 @@ struct WholeShard {
   // `memory` maps the segment for reading.
   Staging::Mapping memory;
 };
-// Returns the shard from the first tier that holds it with the bytes that its name promises. A tier that holds a
-// damaged shard forgets it.
+// Returns the shard `xxh3` from the first of `tiers` that holds it undamaged. A tier that holds a damaged copy forgets
+// it.
 std::optional<WholeShard> FindWhole(std::initializer_list<MemoryTier*> tiers, const std::string& job_uid,
                                     const std::string& xxh3);
 

@@ -88,7 +88,8 @@ grpc::Status PeerService::PutManifest(grpc::ServerContext*, const v1::PutManifes
                                       v1::PutManifestReply*) {
   const auto manifest = FromProto(request->manifest());
   if (!manifest.ok()) return common::StatusToGrpc(manifest.status());
-  // The tiers `own_` and `copies_` both hold shards that the manifest may name, and both forget older checkpoints.
+  // The manifest goes to both tiers, because shards that it names may be in either, and each has to forget older
+  // checkpoints.
   if (!copies_.PutManifest(*manifest) || !own_.PutManifest(*manifest)) {
     return common::StatusToGrpc(absl::FailedPreconditionError("a newer generation is known"));
   }

@@ -39,7 +39,8 @@ double TransferSeconds(size_t bytes) { return kAskSeconds + static_cast<double>(
 Peer ChooseReplica(const Peer& self, std::vector<Peer> others) {
   std::sort(others.begin(), others.end());
   std::vector<Peer> elsewhere;
-  // `before` counts the nodes of this zone that choose their peer before this node does.
+  // `before` counts the nodes of this node's zone whose names are before its own. It differs for each of them, so that
+  // they choose different peers as far as there are enough.
   size_t before = 0;
   for (const Peer& peer : others) {
     if (!self.zone.empty() && !peer.zone.empty() && peer.zone != self.zone) elsewhere.push_back(peer);

@@ -225,12 +225,13 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
   if (!store.ok()) return store.status();
   const auto manifest = parts_.tiers.ReadManifest(*store, owner->job_uid, request.name());
   if (!manifest.ok()) return manifest.status();
-  // The first call of a restore asks for the manifest alone and for no shard. This call begins the generation.
+  // The first call of a restore asks for the manifest alone and for no shard. At this call the service records in the
+  // store that the generation begins.
   if (request.shards().empty()) {
     const absl::Status begun = store->BeginGeneration(owner->job_uid, owner->generation);
     if (absl::IsFailedPrecondition(begun)) return begun;
-    // The state may be in memory while the store is unreachable or full. In that case only the lease keeps older
-    // generations from continuing.
+    // A store that is unreachable or full does not stop the restore, because the state may be in memory. Without a mark
+    // in the store, only the lease keeps ranks of older generations from continuing.
     if (!begun.ok()) {
       log::Warning(
           "a generation begins without its mark in the store",

@@ -31,8 +31,8 @@ constexpr int64_t kTotal = kServiceTotal;
 
 class ServiceFaultsTest : public ServiceTest {
  protected:
-  // Returns a state without exceptions (planes.h). A client that copies a state with exceptions asks the service for
-  // more memory.
+  // Returns a state without exceptions (planes.h), because some tests stop the service while a client copies the state.
+  // To copy exceptions, the client would have to ask the service for more memory.
   static TestState Plain(int step = 1) {
     TestState state(kTotal);
     for (size_t i = 0; i < state.weights.size(); ++i) {
@@ -83,7 +83,7 @@ TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
   auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(staged.ok()) << staged.status();
   const std::string before = client->GetInfo()->incarnation;
-  // The service is stopped before anything is committed.
+  // The service is stopped, so that it commits no shard before the test kills it.
   service_.Signal(SIGSTOP);
   const TestState state = Plain();
   ASSERT_TRUE((*staged)->Copy(state.view()).ok());
@@ -174,7 +174,7 @@ TEST_F(ServiceFaultsTest, OwnerDiesHalfWayAndItsMemoryIsGivenBack) {
 TEST_F(ServiceFaultsTest, ChangedAfterHandOverIsRefused) {
   auto client = service_.Client();
   auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
-  // The service is stopped, so that it reads the shared memory only after the test has changed it.
+  // The service is stopped, so that it reads the copied shards only after the test has changed them in shared memory.
   service_.Signal(SIGSTOP);
   const TestState state = Plain();
   ASSERT_TRUE((*staged)->Copy(state.view()).ok());
@@ -186,7 +186,8 @@ TEST_F(ServiceFaultsTest, ChangedAfterHandOverIsRefused) {
   service_.Signal(SIGCONT);
   const absl::Status torn = (*staged)->Commit();
   EXPECT_TRUE(absl::IsDataLoss(torn)) << torn;
-  // The shard's other plane may still be in a temporary file, which is removed when that plane is refused, too.
+  // Commit fails as soon as one plane is refused. The other plane may then still be in a temporary file, which is
+  // removed when that plane is refused, too.
   EXPECT_TRUE(Eventually([&] { return std::filesystem::is_empty(service_.dir() + "/store/job-1/shards"); }));
   EXPECT_TRUE(SaveAll(*client, 1, 10, state_).ok());
 }
@@ -223,7 +224,8 @@ TEST_F(SmallDiskTest, WhatIsSmallAndWhatIsThereAlreadyUsesTheRoomThatIsKept) {
   TestState restored(kTotal);
   ASSERT_TRUE(client_->Restore(2, "1-10-t", restored.writable()).ok());
   const auto again = SaveAll(*client_, 2, 10, Plain(10), /*keep_last=*/1);
-  // The store already holds the shards of the repeated save. The checkpoint of generation 1 is then collected.
+  // The disk has no room for new shards, but the store already holds those of the repeated save, so it succeeds. After
+  // it the checkpoint of generation 1 is collected.
   ASSERT_TRUE(again.ok()) << again.status();
   Store store(*common::PosixFileSystem(), small_);
   ASSERT_TRUE(Eventually([&] { return store.List("job-1")->size() == 1; }));

@@ -109,7 +109,7 @@ TEST_F(ServiceTest, ArchivesBehindTheCommitAndNamesTheArchiveWhereNothingIsLeft)
   Store hot = service_.OpenStore();
   ASSERT_TRUE(Eventually([&] { return hot.List("job-1")->empty(); }));
   EXPECT_TRUE(Store(*common::PosixFileSystem(), service_.dir() + "/cold").Verify("job-1", "1-10-node-a_0").ok());
-  // The service is killed, because a restore from its memory would succeed as well.
+  // The service is killed, so that it forgets the checkpoint, which it could otherwise restore from its memory.
   service_.Kill(SIGKILL);
   service_.Start();
   const absl::Status nothing = client->FindNewest(/*verify=*/false).status();
@@ -128,7 +128,8 @@ TEST_F(ServiceTest, KeepsTheLastAndNamesWhatItSkips) {
   ASSERT_TRUE(Eventually([&] { return shards() == 4; }));
   EXPECT_THAT(*service_.OpenStore().List("job-1"), SizeIs(2));
 
-  // The service is killed, because a restore from its memory would succeed as well.
+  // The service is killed, so that it forgets the checkpoint of step 40, which it could otherwise restore from its
+  // memory.
   service_.Kill(SIGKILL);
   service_.Start();
   std::filesystem::resize_file(folder + "manifests/1-40-node-a_0.json", 50);
@@ -194,7 +195,7 @@ TEST_F(ServiceTest, DroppedShardsGiveTheirMemoryBack) {
   const auto idle = service_.Segments();
   auto again = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(again.ok());
-  // The second save uses the idle memory of the first one again.
+  // The second save gets the memory that the first one has left idle.
   EXPECT_THAT(service_.Segments(), ::testing::UnorderedElementsAreArray(idle));
 }
 
@@ -202,7 +203,7 @@ TEST(ServiceLimitTest, MoreThanTheLimitIsRefusedAndTheServiceLives) {
   ServiceProcess service("5MiB");
   service.Start();
   auto client = service.Client();
-  // The state takes nearly 4 MiB.
+  // The state takes nearly 4 MiB, so only one copy of it is within the limit of 5 MiB.
   auto first = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(first.ok()) << first.status();
   const auto second = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));

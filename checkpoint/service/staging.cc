@@ -63,8 +63,8 @@ absl::StatusOr<int> Staging::RemoveLeftovers() {
   for (const std::string& name : *names) {
     if (!absl::StartsWith(name, prefix_)) continue;
     struct stat info = {};
-    // Every user may put a file with such a name into the folder for shared memory. Only its owner can remove it, so
-    // files of other users are skipped.
+    // Every user may put a file whose name begins with `prefix_` into the folder for shared memory. Only the file's
+    // owner can remove it, so files of other users are skipped.
     if (lstat((folder_ + "/" + name).c_str(), &info) != 0 || info.st_uid != geteuid()) continue;
     if (absl::Status status = common::RemoveSharedMemory(folder_ + "/" + name); !status.ok()) return status;
     ++removed;
@@ -104,8 +104,9 @@ void Staging::Remove(const Retired& retired) {
   for (const Idle& idle : retired) common::RemoveSharedMemory(idle.place.path).IgnoreError();
 }
 
-// Takes an idle segment of the owner that has about the wanted size. If there is none, the sizes of the owner's shards
-// have changed. The idle segments of its earlier generations will not be used again then, so they are retired.
+// Takes an idle segment of the owner's process that has about the wanted size. If there is none, the sizes of the
+// process's shards have changed, so the idle segments of its earlier generations will not be used again and are
+// retired.
 std::optional<Staging::Idle> Staging::TakeIdle(const SegmentOwner& owner, int64_t bytes, Retired* retired) {
   for (auto at = idle_.begin(); at != idle_.end(); ++at) {
     const int64_t surplus = at->place.bytes - bytes;

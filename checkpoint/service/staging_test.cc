@@ -95,7 +95,7 @@ TEST_F(StagingTest, AProcessGetsItsOwnMemoryAgain) {
   ASSERT_TRUE(staging.Shrink(*segment, 3'900).ok());
   staging.Release(me_, {segment->name});
   segment.reset();
-  // A reader still uses the first segment, so the next one gets other memory.
+  // The reader still uses the memory of the released segment, so the next segment gets other memory.
   EXPECT_NE(staging.Open(me_, 4'000).value()->path, path);
   staging.Release(me_, {reader});
   EXPECT_EQ(staging.idle_bytes(), 3'900);

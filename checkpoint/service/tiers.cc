@@ -41,8 +41,8 @@ absl::StatusOr<Tiers::SegmentPtr> Tiers::Open(const SegmentOwner& owner, int64_t
 void Tiers::HandOver(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment) {
   own_.Keep(job_uid, key, xxh3, segment);
   const common::MutexLock lock(mutex_);
-  // Shards of older checkpoints that a slow peer has not received are dropped from the queue, because they would only
-  // hold memory. The shards of one checkpoint hold no more memory than they do in staging.
+  // The queue drops shards of older checkpoints that a slow peer has not received yet, because they would only hold
+  // memory. Shards of the newest checkpoint in the queue hold no more memory than they did in staging.
   std::erase_if(queue_, [&](const Copy& copy) { return copy.job_uid == job_uid && copy.key < key; });
   queue_.push_back({job_uid, key, xxh3, std::move(segment)});
   TellWaiting();
@@ -135,8 +135,8 @@ absl::StatusOr<SearchResult> Tiers::FindNewest(Store& store, const std::string& 
   SearchResult newest{.highest_generation = newest_stored.generation};
   const CheckpointKey stored_key{newest_stored.generation, newest_stored.step};
   for (auto at = candidates.rbegin(); at != candidates.rend() && at->first >= stored_key; ++at) {
-    // A checkpoint with the (generation, step) of the newest stored one counts as complete if the store has the shards
-    // that memory lacks.
+    // If the store has a checkpoint of this (generation, step), only shards in memory count. Should memory lack some,
+    // Store::FindNewest checks the store's checkpoint below. For a newer checkpoint, shards in the store count, too.
     const bool in_store = at->first == stored_key;
     const std::string name = FormatName(NameOf(at->second));
     std::string missing;

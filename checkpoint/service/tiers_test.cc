@@ -145,7 +145,7 @@ TEST_F(TiersTest, TheCheapestSourceThatHasIt) {
   }
   a.own.KeepJobs({});
   b.copies.KeepJobs({});
-  // The peers are asked again what they hold, so that node c knows that they have forgotten the shard.
+  // Node c asks its peers again what they hold, and so learns that nodes a and b have forgotten the shard.
   ASSERT_TRUE(c.peers.List(kJob).size() == 2);
   const auto materialised = Materialise(c, ref);
   ASSERT_TRUE(materialised.ok()) << materialised.status();
@@ -168,8 +168,8 @@ TEST_F(TiersTest, NewerInMemoryThanInTheStore) {
     EXPECT_EQ(newest->name, "1-20-w") << node->name;
     EXPECT_TRUE(node->tiers.ReadManifest(store_, kJob, "1-20-w").ok());
   }
-  // Both holders of a shard die. The checkpoint that only they had is reported as skipped, and the one in the store is
-  // found.
+  // Nodes a and b, which both held a shard of the checkpoint 1-20-w, die. Node c reports this checkpoint as skipped,
+  // and finds the older one in the store.
   a.server->Shutdown(0);
   b.server->Shutdown(0);
   c.copies.PutManifest(ManifestFor(ref, 20));
@@ -205,7 +205,7 @@ TEST_F(TiersTest, FlippedBitsInEveryTier) {
     if (damaged & 1) Flip(a.own.Find(kJob, ref.xxh3)->path, bit());
     if (damaged & 2) Flip(b.copies.Find(kJob, ref.xxh3)->path, bit());
     if (damaged & 4) FlipInStore(ref, bit());
-    // The reader asks its peers again which shards they hold.
+    // The reader knows only what its peers said when it last asked them, so it asks again which shards they hold.
     c.peers.List(kJob);
     Node& reader = random() % 2 ? a : c;
     if (&reader == &a) a.peers.List(kJob);
@@ -261,7 +261,7 @@ TEST_F(TiersTest, APeerThatDiesWhileItServes) {
   ASSERT_TRUE(materialised.ok()) << materialised.status();
   EXPECT_EQ(materialised->tier, Tier::kStore);
   EXPECT_EQ(BytesOf(*materialised), content);
-  // The memory of the failed attempts to fetch the shard was given back.
+  // Node c has given back the memory into which it tried to fetch the shard from the peer that died half-way.
   EXPECT_EQ(c.staging.bytes() - c.staging.idle_bytes(), kBytes);
   b.server.reset();
 }
@@ -282,7 +282,7 @@ TEST_F(TiersTest, CopiesAreBoundedAndVerified) {
   EXPECT_TRUE(absl::IsInvalidArgument(a.peers.Hold(peer, "../job", {1, 1}, RefOf(content).xxh3, bytes)));
   EXPECT_TRUE(absl::IsInvalidArgument(a.peers.Hold(peer, kJob, {1, 1}, "../../etc/passwd", bytes)));
   EXPECT_EQ(b.peer_staging.bytes(), b.peer_staging.idle_bytes());
-  // More copies of shards arrive than there is room for, so older ones are forgotten.
+  // Node b gets more copies of shards than it has room for, so it forgets older ones.
   for (int step = 1; step <= 800; ++step) {
     const std::string next = Content(static_cast<uint64_t>(step));
     const auto span = std::span(reinterpret_cast<const uint8_t*>(next.data()), next.size());

@@ -45,8 +45,8 @@ absl::StatusOr<Archived> ArchiveDue(Store& hot, Store& archive, const std::strin
       archived.problems.push_back(absl::StrCat(verdict.name, ": ", copied.message()));
     }
   }
-  // Collect lists the job's checkpoints again. If copying has taken longer than the grace period, it is not safe to
-  // remove shards by the list from before.
+  // Collect lists the job's checkpoints again. Copying may have taken longer than the grace period, and then it is not
+  // safe to remove shards by the list that was made before.
   auto collected = hot.Collect(job_uid, retention, now, {.archive = &archive});
   if (!collected.ok()) return collected.status();
   archived.collected = *std::move(collected);

@@ -143,8 +143,8 @@ TEST_F(NewerReleaseTest, ScalarsMayHaveMoreAndCopiesKeepIt) {
   EXPECT_TRUE(*archive.HasCopy(manifest));
 }
 
-// This release writes the same manifests as the older one, so the older one can read them. The older one would refuse a
-// field that it does not know.
+// A manifest of an older release, read and written again by this release, has the same bytes. So the older release,
+// which refuses fields that it does not know, can read the manifests of this one.
 TEST(OlderReleaseTest, ManifestsAreWrittenAsTheyWere) {
   int read = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(REKINDLE_FIXTURES)) {

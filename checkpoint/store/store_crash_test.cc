@@ -39,7 +39,7 @@ void ExpectRestorable(common::FaultFileSystem& fs, int at_least, const std::stri
   const auto state = Load(store, newest->manifest, kTotal);
   ASSERT_TRUE(state.ok()) << what;
   ASSERT_TRUE(*state == StateAt(newest->manifest.step)) << what;
-  // A manifest never outlives its shards, so no checkpoint that is listed has a problem.
+  // A manifest never outlives its shards. So every checkpoint that is listed must be whole, even after the fault.
   const auto listed = store.List("job");
   for (const StoredCheckpoint& checkpoint : *listed) ASSERT_EQ(checkpoint.problem, "") << what;
 }
@@ -125,7 +125,7 @@ TEST_F(StoreCrashTest, EveryOperationFailsOnceWithEachError) {
       const auto after_power_loss = fs->Clone();
       after_power_loss->Crash(at + 1);
       ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*after_power_loss, durable ? 20 : 10, what));
-      // After an error that did not kill the process, the next attempt of the save must succeed.
+      // The error did not kill the process, so the process attempts the save again, which must succeed.
       ASSERT_TRUE(SaveAndCollect(*fs, 20)) << what;
       ASSERT_NO_FATAL_FAILURE(ExpectHeals(*fs, what));
     }

@@ -59,7 +59,7 @@ TEST_F(StoreDamageTest, EveryBitOfEveryFile) {
     fs_.Put(file, content);
   }
   const auto newest = store_.FindNewest("job");
-  // The checkpoint is found again after all bytes are put back, so the damage was the reason before.
+  // With all bytes put back the newer checkpoint is found again, so it was the damage that kept it from being found.
   EXPECT_EQ(newest->name, "1-20-w0");
   EXPECT_TRUE(Load(store_, newest->manifest, kTotal).value() == newer_);
 }
@@ -90,7 +90,7 @@ TEST_F(StoreDamageTest, OneAskedForByNameIsDamagedOrMissing) {
   }
   EXPECT_EQ(store_.FindNewest("job", options)->name, "1-20-w0");
   EXPECT_EQ(store_.FindNewest("job", {.verify = true, .exact = false, .name = "1-10-w0"})->name, "1-10-w0");
-  // The job's folder is empty, as if the store's file system was not mounted.
+  // The folder of the job `another` is empty, as if the store's file system was not mounted.
   const auto elsewhere = store_.FindNewest("another", options);
   ASSERT_TRUE(elsewhere.ok());
   EXPECT_FALSE(elsewhere->found);

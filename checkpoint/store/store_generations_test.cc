@@ -40,7 +40,8 @@ class StoreGenerationsTest : public ::testing::Test {
   GenerationMarks marks_{JobFolder(backend_, "job")};
 };
 
-// The marks in the store are the last fence against a rank of an older generation that was cut off and has not noticed.
+// If a rank of an older generation was cut off and has not noticed it, only the marks in the store still keep it from
+// saving and collecting.
 TEST_F(StoreGenerationsTest, OnceAGenerationHasBegunOlderOnesNeitherSaveNorCollect) {
   SaveSteps(3, {100, 110, 120});
   EXPECT_EQ(*marks_.Highest(), 0);

@@ -86,7 +86,8 @@ TEST_F(StoreJobTest, AnOlderGenerationWritesNothing) {
   EXPECT_TRUE(absl::IsFailedPrecondition(store_.PutJobFile("job", 4, JobFileOf("job", R"("of":4)"))));
   EXPECT_TRUE(absl::IsFailedPrecondition(Save(4, 20, {.text = JobFileOf("job", R"("of":4)")}).status()));
   EXPECT_EQ(store_.ReadJobFile("job").value(), InnerOf("job", R"("of":3)"));
-  // Generation 6 has no mark in the store, because it took over live state instead of beginning from a checkpoint.
+  // Generation 6 has no mark in the store, because it took over live state instead of beginning from a checkpoint. Its
+  // saved checkpoint alone keeps generation 5 out.
   ASSERT_TRUE(Save(6, 30, {.text = JobFileOf("job", R"("of":6)")}).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(store_.PutJobFile("job", 5, JobFileOf("job", R"("of":5)"))));
   EXPECT_EQ(store_.ReadJobFile("job").value(), InnerOf("job", R"("of":6)"));

@@ -77,9 +77,9 @@ TEST_F(StoreObjectsTest, ShardsThatAreThereAreNotSentAgain) {
   const size_t before = sent();
   ASSERT_TRUE(Save(store_, "job", 2, 10, State(10)).ok());
   EXPECT_EQ(Count(".safetensors"), 4);
-  // The repeated save sends only a manifest and the markers of four shards that were there.
+  // The second save of the same state sends only a manifest and the markers of its four shards, which were there.
   EXPECT_EQ(sent(), before + 5);
-  // Another process reads the shards in full once before it trusts them, and not again after that.
+  // Another process reads the shards in full at its first save, to know that they are whole, but not at its second one.
   Store other = Reopen();
   const int first = CallsOf([&] { ASSERT_TRUE(Save(other, "job", 3, 10, State(10)).ok()); });
   const int second = CallsOf([&] { ASSERT_TRUE(Save(other, "job", 4, 10, State(10)).ok()); });
@@ -113,8 +113,8 @@ TEST_F(StoreObjectsTest, CollectsWithItsMarks) {
   ASSERT_TRUE(Save(store_, "job", 3, 20, State(20)).ok());
   const auto collected = store_.Collect("job", {.keep_last = 1}, bucket_->now);
   ASSERT_TRUE(collected.ok()) << collected.status();
-  // The shards were marked in the second in which the last removed manifest was written, so they are kept until the
-  // grace period is over.
+  // The shards' markers are of the same second as the last removed manifest. The collection cannot tell which is newer,
+  // so the shards stay until the grace period is over.
   EXPECT_EQ(collected->manifests.size(), 2u);
   EXPECT_EQ(collected->shards, 0);
   bucket_->now += kGrace + 10;

@@ -83,12 +83,13 @@ TEST_F(StoreRoomTest, AStoreThatIsNotThereYetIsOnTheFileSystemOfTheFolderAbove) 
 TEST_F(StoreRoomTest, ASaveIsAdmittedAsAWholeAndAskedForOnlyOnceAShard) {
   EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 60 * kMiB).ok()) << "its first shard would fit, and not the rest";
   EXPECT_TRUE(room_.Admit(uri_, save_, 10 * kMiB, 50 * kMiB).ok());
-  // Most of the staged bytes are on the disk already, although their memory still counts as staged.
+  // Most shards of the save are on the disk by now, although the staged bytes still include them. The next one is
+  // admitted, because it fits by itself.
   space_->free = 70 * kMiB;
   EXPECT_TRUE(room_.Admit(uri_, save_, 10 * kMiB, 40 * kMiB).ok());
   EXPECT_EQ(asked_.size(), 3u);
-  // Another process has used up the rest of the space. For another attempt at the save, everything that is still staged
-  // has to fit.
+  // Another process has used up the rest of the space, so the next shard is refused. When the save is attempted again,
+  // all that is still staged has to fit.
   space_->free = 59 * kMiB;
   EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 40 * kMiB).ok());
   room_.GiveUp(save_);

@@ -77,17 +77,17 @@ TEST_F(StoreTest, NewestIsTheHighestGenerationThenStep) {
 
 TEST_F(StoreTest, AnOlderGenerationCanNeitherHideNorUndoANewerOne) {
   SaveSteps(3, {100});
-  // The job was rolled back to an earlier step.
+  // The job was rolled back, so generation 4 saves at an earlier step than generation 3 did.
   SaveSteps(4, {50});
   const auto late = Save(store_, "job", 3, 110, State(110));
   EXPECT_TRUE(absl::IsFailedPrecondition(late.status())) << late.status();
   EXPECT_THAT(std::string(late.status().message()), AllOf(HasSubstr("generation 3"), HasSubstr("4-50-w0")));
-  // An older generation that has passed the check for newer generations, and only then writes its manifest, cannot hide
-  // the newer one either. The test puts such a manifest into the store.
+  // A rank of generation 3 may have passed the check for newer generations, and write its manifest only then. The test
+  // puts such a manifest into the store. It does not hide the checkpoint of generation 4 either.
   const auto zombie = PutShards(store_, "job", 3, 110, State(110), 2);
   fs_.Put("/data/store/job/manifests/3-110-w0.json", EncodeManifest(*zombie));
   EXPECT_EQ(store_.FindNewest("job")->name, "4-50-w0");
-  // A collection by the older generation cannot remove the newer checkpoint.
+  // A collection that keeps only the newest checkpoint does not remove that of generation 4 either.
   ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok());
   EXPECT_EQ(store_.FindNewest("job")->name, "4-50-w0");
 }
@@ -192,7 +192,7 @@ TEST_F(StoreTest, BrokenOnesDoNotCountAsKept) {
 
 TEST_F(StoreTest, WhatIsOnItsWayIsNotCollected) {
   SaveSteps(1, {10, 20});
-  // The shards of the checkpoint `coming` are new.
+  // The shards of the checkpoint `coming` are in the store, but no manifest names them yet.
   const auto coming = PutShards(store_, "job", 1, 30, State(30), 2);
   // The shards of the checkpoint `repeated` are those of step 10, whose manifest is about to be removed.
   const auto repeated = PutShards(store_, "job", 2, 40, State(10), 2);

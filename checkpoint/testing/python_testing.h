@@ -17,7 +17,7 @@ namespace rekindle::checkpoint {
 // `head` and its tensors' bytes as `data`. `script` must have no single quotes. Returns nothing if python3 is not
 // installed. If the script fails, the result is shorter than expected.
 inline std::optional<std::string> ReadInPython(const std::string& content, const std::string& script) {
-  // The Python code checks the format in the way of the format's reference reader.
+  // The Python code makes the same checks of the format as the reference reader of safetensors does.
   static constexpr char kReader[] = R"(
 import json, struct, sys
 raw = open(sys.argv[1], "rb").read()

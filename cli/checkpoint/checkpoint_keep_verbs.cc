@@ -183,7 +183,8 @@ absl::Status ArchiveNamed(const Context& context, checkpoint::Store& hot, checkp
 
 absl::Status ArchiveOld(const Context& context, checkpoint::Store& hot, checkpoint::Store& cold, const Place& place) {
   checkpoint::Retention retention = place.retention;
-  // The verb `archive` decides by the age of a checkpoint alone. The verb `gc` applies the other retention rules.
+  // With `keep_last` 0 no retention rule removes a checkpoint, so `archive` decides by age alone. The verb `gc` applies
+  // the rules.
   retention.keep_last = 0;
   ProgressBar bar(context, "archiving");
   const auto archived =

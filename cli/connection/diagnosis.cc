@@ -52,7 +52,7 @@ std::string ExplainTls(const Connection& connection, const TlsHandshake& seen, c
                         "REKINDLE_TLS_CA, REKINDLE_TLS_CERT and REKINDLE_TLS_KEY, nor in the context");
   }
   if (!seen.trust.empty()) return ExplainTrust(connection, seen);
-  // If the server does not close the connection, either it accepts the client or it does not respond.
+  // A server that keeps the connection open accepts the client or does not respond. Neither is a mistake with TLS.
   if (!seen.hung_up) return "";
   const std::string own = absl::StrCat("your certificate ", connection.security.tls_cert);
   if (!own_end.empty()) {
@@ -73,7 +73,7 @@ std::string DiagnoseTls(const Connection& connection) {
 
 std::string ExplainToken(const Connection& connection, const std::string& said) {
   const std::string& file = connection.security.token_file;
-  // On loopback the refusal names the owner of the coordinator, whom the user can ask.
+  // If the coordinator runs on this machine, its refusal names the user to whom it belongs, whom this user can ask.
   if (absl::StrContains(said, "belongs to user")) return file.empty() ? said : absl::StrCat(file, ": ", said);
   if (file.empty()) {
     return absl::StrCat(Whom(connection),

@@ -113,8 +113,8 @@ std::string NamesOf(const X509* certificate) {
 }
 
 Ssl NewSession(SSL_CTX* context, const common::HostPort& at, const common::Security& security) {
-  // Errors are ignored, because files that cannot be used are refused before any call is made. Without the file of a
-  // certificate authority no server is trusted.
+  // Errors are ignored, because the command refuses TLS files that cannot be used before it makes any call. If the file
+  // of the certificate authority was not loaded, no server is trusted.
   if (security.HasTls()) {
     SSL_CTX_load_verify_locations(context, security.tls_ca.c_str(), nullptr);
     SSL_CTX_use_certificate_chain_file(context, security.tls_cert.c_str());

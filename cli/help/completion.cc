@@ -10,8 +10,8 @@
 namespace rekindle::cli {
 namespace {
 
-// A `Kind` says what the value of an argument or flag is: a name, a file or a folder. The value's name in the help text
-// decides.
+// A `Kind` says what the value of an argument or flag is: a name, a file or a folder. The help text's name for the
+// value, such as JOB, decides which kind it is.
 struct Kind {
   std::optional<Names> names;
   bool file = false;
@@ -102,7 +102,8 @@ class Walk {
     }
   }
 
-  // Adds a candidate for completion. `prefix` is the text before the value in the same word.
+  // Adds `prefix` and `value` together as a candidate if they begin with the typed `word`. `prefix` is what precedes
+  // the value in the same word, such as "--output=".
   static void Add(const std::string& prefix, const std::string& value, const std::string& description,
                   const std::string& word, Completion* out) {
     const std::string whole = prefix + value;
@@ -162,11 +163,11 @@ class Walk {
   // `chain_` holds the command and the verbs that were given.
   std::vector<const VerbText*> chain_;
   const NamesOf& names_of_;
-  // The next word is the value of the flag `awaits_`, if that is not null.
+  // `awaits_` is the flag that takes the next word as its value, or null.
   const FlagText* awaits_ = nullptr;
   bool flags_end_ = false;
   size_t arguments_ = 0;
-  // `path_` is the verb that `help` is asked about.
+  // `path_` is the path of the verb that the words after `help` name.
   std::vector<std::string> path_;
   GivenFlags given_;
 };

@@ -68,8 +68,8 @@ std::string NoSuchVerb(const CLI::App& verb, const std::string& name) {
 
 UsageError DescribeUsageError(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = VerbOf(app);
-  // If the command line has a word that no verb takes, that word is reported and not what is missing, because the user
-  // probably meant the word to be the missing part.
+  // A word that no verb takes is reported first, and not what is missing on the command line, because the user probably
+  // meant this word to be the missing part.
   for (const std::string& word : app.remaining(/*recurse=*/true)) {
     if (word != "--") return {DescribeLeftover(verb, word), &verb};
   }

@@ -24,7 +24,8 @@ bool IsRepeated(const CLI::Option& option) {
 // "TEXT:{text,json}". The last one is returned, because it is the most specific.
 std::string ValueType(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  // A list of choices is found by its brace, because it may contain colons.
+  // A list of choices is what follows ":{". The last colon may be inside of the list, because choices may contain
+  // colons.
   const size_t brace = type.find(":{");
   if (brace != std::string::npos) return type.substr(brace + 1);
   const std::string last = type.substr(type.rfind(':') + 1);

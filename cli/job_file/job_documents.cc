@@ -35,8 +35,8 @@ bool IsOf(const std::string& path, const std::string& field) {
   return path == field || absl::StartsWith(path, field + "[");
 }
 
-// Applies an override from the command line. What the file says of the field does not matter any more, whether right or
-// wrong.
+// Applies an override from the command line to the document. What the job file says of the same field does not count
+// any more, so problems with it are dropped.
 void Give(const Override& override, JobDocument* document) {
   if (const absl::Status set = Apply(override, &document->job); !set.ok()) {
     document->unread.push_back({0, override.field, absl::StrCat(override.flag, ": ", set.message())});

@@ -12,7 +12,7 @@ using coordinator::Facts;
 
 Facts OfflineFacts() { return {.own_files = CheckWeights}; }
 
-// Returns the job with a stand-in for the digest of its weights, unless it has a digest or no weights.
+// Returns the job with kDigestToCome as the digest of its weights if it has weights without a digest.
 v1::Job WithDigest(const v1::Job& written) {
   v1::Job job = written;
   const v1::JobSpec::Model& model = written.spec().model();
@@ -29,8 +29,8 @@ coordinator::Checker CheckAlone(const v1::Job& written, const Facts& facts) {
   return check;
 }
 
-// Adds the values that are wrong in themselves, whatever the rest of the job is. It is for a job that could not be read
-// in full.
+// Adds the values that are wrong whatever the other fields of the job contain. The job could not be read in full, so
+// checks that need several fields would report wrong problems.
 void AddWrongValues(const JobDocument& document, Problems* problems) {
   for (const coordinator::Problem& problem : CheckAlone(document.job, {}).Problems()) {
     const bool is_given = document.lines.contains(problem.field) || document.flags.contains(problem.field);
@@ -57,8 +57,8 @@ absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* fi
       *request.mutable_job() = document.job;
     } else {
       problems.Add(document, std::string(weights.message()));
-      // If its weights are wrong, a job is checked with a stand-in for their digest, because its other fields may be
-      // wrong, too.
+      // The other fields may be wrong, too. So the coordinator gets a job whose weights are wrong with a stand-in for
+      // their digest.
       *request.mutable_job() = WithDigest(document.job);
     }
     const absl::Status status =

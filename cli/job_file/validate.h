@@ -20,7 +20,7 @@ absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* fi
 // Makes the checks of a job file that need no coordinator. INVALID_ARGUMENT lists all problems by line.
 absl::Status ValidateOffline(const JobDocuments& file);
 
-// Returns whether ValidateOffline makes this check.
+// Returns whether ValidateOffline makes the check `check`.
 bool IsRunOffline(const coordinator::JobCheck& check);
 
 }  // namespace rekindle::cli

@@ -24,7 +24,8 @@ std::optional<double> SecondsLeft(const v1::Job& job);
 // Returns the names of the orders in which jobs can be sorted.
 std::vector<std::string> JobOrders();
 
-// Holds what the table of jobs needs of one job, because a whole job with its loss curves is a hundred times as large.
+// Holds what the table of jobs needs of one job. A whole job with its loss curves would take a hundred times the
+// memory.
 struct JobRow {
   std::vector<std::string> cells;
   std::string name;

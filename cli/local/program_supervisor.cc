@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kFirstBackoff = 0.2;
 constexpr double kLongestBackoff = 10;
-// A program that has run for `kSteady` seconds is restarted with the first back-off again.
+// If a program dies after it has run for more than `kSteady` seconds, its back-off begins at `kFirstBackoff` again.
 constexpr double kSteady = 30;
 // The successor of a lost node starts after `kReplacementSeconds` seconds.
 constexpr double kReplacementSeconds = 1;

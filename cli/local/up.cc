@@ -75,7 +75,8 @@ int FreePort(int wanted = 0) {
   return ntohs(address.sin_port);
 }
 
-// Chooses the port of the web page. Bookmarks and open tabs know the port of the last run, which `file` contains.
+// Chooses the port of the web page: `asked`, or else the port of the last run, which `file` contains, because bookmarks
+// and open tabs lead to that port.
 int WebPort(const std::string& asked, const std::string& file) {
   int port = 0;
   if (absl::SimpleAtoi(asked, &port) && port != 0) return port;

@@ -37,8 +37,8 @@ int WrongUse(const CLI::App& app, const CLI::ParseError& error, const Context& c
   } else if (context.json()) {
     context.PrintError(kWrongUseCode, "a verb is missing; see " + help);
   } else {
-    // The help is not printed to stdout, because a script whose command line lacks the verb must not take the help for
-    // an answer.
+    // If a script's command line lacks the verb, the script must not take the help for an answer. So the help goes to
+    // stderr.
     std::cerr << wrong.verb->help();
   }
   return kWrongUse;
@@ -49,7 +49,7 @@ int Parse(CLI::App& app, Context& context, int argc, const char* const* argv) {
     app.parse(argc, argv);
     return context.exit_code;
   } catch (const CLI::Success& asked) {
-    // The user asked for help or the version, which CLI11 reports as an exception.
+    // CLI11 reports by an exception that the user asked for help or for the version.
     app.exit(asked);
     return kOk;
   } catch (const CLI::ParseError& error) {

@@ -8,8 +8,8 @@
 
 namespace rekindle::cli {
 
-// Returns the exit code of the command. It is that of an error if output could not be written (a full disk), whatever
-// the verb has done.
+// Returns the exit code of the command. If output could not be written (a full disk), it is the code of an error, even
+// if the verb has succeeded.
 int Run(CLI::App& app, Context& context, int argc, const char* const* argv);
 
 }  // namespace rekindle::cli

@@ -25,7 +25,8 @@ constexpr auto kCallDeadline = std::chrono::seconds(10);
 // The mark `kInterruptedMark` distinguishes an interruption from a call that failed with the same code.
 constexpr const char* kInterruptedMark = "rekindle.cli/interrupted";
 
-// The payload `kNoAnswer` marks the errors of calls that a fault with TLS may explain.
+// The payload `kNoAnswer` marks the error of a call that no coordinator has answered, for which a fault with TLS may be
+// the cause.
 constexpr char kNoAnswer[] = "rekindle/no-answer";
 
 // Is thrown if flags, environment variables and context name no coordinator that the command can call.
@@ -68,7 +69,8 @@ absl::Status Context::Check(const grpc::Status& status) const {
   }
   if (!absl::IsUnavailable(converted) && !absl::IsDeadlineExceeded(converted)) return converted;
   const std::string& endpoint = connection_.endpoint;
-  // A coordinator that says "try again" answers, but cannot serve the call now.
+  // A coordinator whose error says "try again" cannot serve the call now, but it answers, so the error must not say
+  // that none does.
   if (absl::StrContains(converted.message(), "try again")) {
     return absl::UnavailableError("the coordinator at " + endpoint + ": " + std::string(converted.message()));
   }
@@ -99,7 +101,7 @@ void Context::OnRun(CLI::App* verb, Action action) {
 void Context::Fail(const absl::Status& status, int code) {
   std::string message(status.message());
   const auto no_answer = status.GetPayload(kNoAnswer);
-  // If the call failed because DNS does not know the host, a diagnosis of TLS would only ask DNS again.
+  // DiagnoseTls would look the host up again, which is useless if the call failed because DNS does not know the host.
   if (no_answer && !absl::StrContains(std::string(*no_answer), "DNS")) {
     const std::string why = DiagnoseTls(connection_);
     if (!why.empty()) message = why;

@@ -63,8 +63,8 @@ class Context {
   std::unique_ptr<v1::Coordinator::StubInterface> stub_;
 };
 
-// Returns the status of a verb that Ctrl-C (SIGINT, or another signal that ends programs) has stopped in order. The
-// message says what continues without the verb. The command ends with the exit code kInterrupted.
+// Returns the status of a verb that the user has ended early with Ctrl-C (SIGINT, or another signal that ends
+// programs). `message` tells the user what goes on without the verb. The exit code of the command is kInterrupted.
 absl::Status InterruptedError(const std::string& message);
 
 // Returns the message as JSON with proto field names. Primitive fields are included even if they have their default

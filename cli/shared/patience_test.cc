@@ -29,7 +29,7 @@ TEST_F(PatienceTest, ACoordinatorThatWasNeverThereIsNotWaitedFor) {
 
 TEST_F(PatienceTest, OneThatGoesAwayIsWaitedForAndThatIsSaidOnce) {
   patience_.Heard();
-  // The coordinator was there all the time and had nothing to send.
+  // For 10,000 s the coordinator was there but had nothing to send. This does not count as time that it was away.
   now_ += 10'000;
   for (int i = 0; i < 100; ++i, now_ += 0.5) EXPECT_TRUE(patience_.Waits(absl::UnavailableError("gone"))) << i;
   EXPECT_EQ(pauses_, 100);

@@ -30,8 +30,9 @@ void AddEstimateFlags(CLI::App* verb, EstimateFlags* flags);
 absl::StatusOr<bool> EstimateAndAsk(Context& context, const v1::Job& job, const std::string& job_file,
                                     const EstimateFlags& flags);
 
-// Sets how long a step takes if the spec does not say so. The time is that of a step of an earlier job, scaled if the
-// number of nodes differs. Returns a note that says so, or an empty text if nothing was set.
+// Sets in `spec` how long a step takes, unless the spec says it. The time is that of a step of the job `earlier`,
+// scaled if the number of nodes differs. Returns a note for the user about this time, or an empty text if nothing was
+// set.
 std::string UseMeasuredStep(const v1::Job& earlier, v1::JobSpec* spec);
 
 // Holds what is printed of an estimate.

@@ -1,5 +1,5 @@
-// Finds where a checkpoint verb works: in a job's store, for which it asks the coordinator, or in --store URI --job-uid
-// UID without a coordinator.
+// Finds the checkpoints on which a checkpoint verb works: those in the store of a job, which the coordinator names, or
+// without a coordinator those that the flags --store URI --job-uid UID name.
 #ifndef REKINDLE_CLI_STORE_CHECKPOINT_PLACE_H_
 #define REKINDLE_CLI_STORE_CHECKPOINT_PLACE_H_
 
@@ -39,7 +39,7 @@ struct Place {
 // Throws CLI::ValidationError (wrong use) unless at least `least` and at most `most` arguments follow the job.
 absl::StatusOr<Place> PlaceOf(Context& context, const PlaceFlags& flags, size_t least, size_t most);
 
-// Opens a store. A file that no manifest names is kept in it for as long as the checkpoint service keeps one.
+// Opens a store. It keeps a file that no manifest names for as long as the checkpoint service keeps such files.
 absl::StatusOr<checkpoint::Store> OpenStore(const std::string& uri);
 // Returns the job's newest checkpoint whose files are all there with the right sizes. Returns NOT_FOUND if there is
 // none, and FAILED_PRECONDITION if a newer release has written a newer checkpoint.

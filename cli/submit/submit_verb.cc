@@ -82,7 +82,7 @@ absl::Status Submit(Context& context, const Flags& flags) {
   if (jobs > 1 && flags.estimate.wanted) {
     throw CLI::ValidationError("--estimate", has + ": give each a file of its own");
   }
-  // A single job need not be validated before, because the submission returns the same errors.
+  // A single job need not be validated before it is submitted, because its submission returns the same errors.
   const JobDocument& first = file->documents.front();
   const bool is_asked = jobs > 1 || !first.unread.empty() || !first.job.spec().model().weights().empty();
   if (is_asked || flags.estimate.wanted) {

@@ -12,7 +12,7 @@ namespace rekindle::cli {
 // REQUIRES: the final state waits to be saved.
 std::string DescribeFinalSave(const v1::JobStatus& status);
 
-// Warns on stderr if a submitted job takes no checkpoints.
+// Warns on stderr if a submitted job saves no checkpoints in a store, so that nothing of it is kept when it ends.
 void WarnIfNothingIsKept(const v1::Job& job);
 
 }  // namespace rekindle::cli

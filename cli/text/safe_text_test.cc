@@ -21,7 +21,7 @@ TEST(SafeTextTest, OfC1NothingIsLeft) {
     EXPECT_EQ(Printable(std::string("\xc2") + static_cast<char>(c)), "?") << c;
     EXPECT_EQ(Printable(std::string(1, static_cast<char>(c))), "?") << c;
   }
-  // The character after the C1 controls is a space and stays.
+  // U+00A0, the first character after the C1 controls, is a space and no control character, so it stays.
   EXPECT_EQ(Printable("\xc2\xa0"), "\xc2\xa0");
 }
 

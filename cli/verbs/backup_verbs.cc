@@ -74,7 +74,7 @@ absl::StatusOr<coordinator::BackupHeader> Receive(Context& context, double withi
 absl::Status Place(const std::string& unfinished, const std::string& path, bool force) {
   if (force) return common::PosixFileSystem()->Rename(unfinished, path);
   if (renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return absl::OkStatus();
-  // Not every file system can rename a file without replacing another one. Creating a link does not replace a file
+  // Some file systems do not support RENAME_NOREPLACE. There a link is created, which does not replace an existing file
   // either.
   if (errno == EINVAL && link(unfinished.c_str(), path.c_str()) == 0) {
     return common::PosixFileSystem()->Remove(unfinished);

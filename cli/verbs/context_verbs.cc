@@ -22,7 +22,8 @@ constexpr char kFooter[] =
     "the one that --context or REKINDLE_CONTEXT names, else the one that `use` has chosen. Where --endpoint or "
     "REKINDLE_ENDPOINT names the coordinator no context is used. The files themselves stay where they are.";
 
-// Returns what makes the current context have no effect, or an empty text if nothing does.
+// Returns the environment variable, as NAME=VALUE, that is used instead of the current context, or an empty text if
+// there is none.
 std::string Overruling() {
   for (const char* name : {"REKINDLE_ENDPOINT", "REKINDLE_CONTEXT"}) {
     const char* value = std::getenv(name);

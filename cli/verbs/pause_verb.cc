@@ -21,7 +21,7 @@
 namespace rekindle::cli {
 namespace {
 
-// While the coordinator is away, the verb pauses for `kRetry` between attempts.
+// While the coordinator is away, the verb calls it again every `kRetry`.
 constexpr auto kRetry = std::chrono::milliseconds(200);
 
 struct PauseFlags {

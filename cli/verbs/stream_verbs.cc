@@ -15,8 +15,8 @@
 namespace rekindle::cli {
 namespace {
 
-// Prints events or lines of a log, as text or as JSON. If the verb follows them, the JSON is one item per line.
-// Otherwise it is one document with all items.
+// Prints events or lines of a log, as text or as JSON. If the verb waits for later items (`follow`), the JSON is one
+// item per line. Otherwise it is one document with all items.
 class Output {
  public:
   Output(const Context& context, const std::string& list, bool follow)
@@ -30,7 +30,7 @@ class Output {
       std::cout << (json_ ? ToJson(item, false) : print_text(item)) << '\n';
     }
   }
-  // Flushes the output. Returns false if nobody reads the output any more, so that more of it is useless.
+  // Flushes the output. Returns false if nobody reads the output any more, so that the verb can end.
   static bool Flush() { return (std::cout << std::flush).good(); }
 
   void End(const absl::Status& status) {
@@ -63,7 +63,7 @@ absl::Status PrintEvents(Context& context, v1::ListEventsRequest request) {
       request.set_after_revision(event.revision());
     }
     const absl::Status status = context.Check(stream->Finish());
-    // The program reports at its end that the output could not be written.
+    // If the output could not be written, the verb returns OK, because the program itself reports that at its end.
     if (!std::cout.good()) return absl::OkStatus();
     if (request.follow() && patience.Waits(status)) continue;
     output.End(status);
@@ -112,7 +112,7 @@ absl::Status PrintLog(Context& context, v1::ReadLogRequest request) {
       if (!Output::Flush()) call.TryCancel();
     }
     const absl::Status status = context.Check(stream->Finish());
-    // The program reports at its end that the output could not be written.
+    // If the output could not be written, the verb returns OK, because the program itself reports that at its end.
     if (!std::cout.good()) return absl::OkStatus();
     if (request.follow() && patience.Waits(status)) continue;
     // A log may be so long that a call reaches its deadline. The next call reads on after the last line that has come.

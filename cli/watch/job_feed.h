@@ -57,7 +57,7 @@ class JobFeed {
   JobFeed(const JobFeed&) = delete;
   JobFeed& operator=(const JobFeed&) = delete;
 
-  // Returns the news so far. `end` is set once all states before it have been taken.
+  // Returns the news so far. Its `end` is set only once Next has returned all states that came before the end.
   News Next();
 
  private:

@@ -118,7 +118,7 @@ class JobFeedTest : public testing::Test {
   }
 
   void TearDown() override {
-    // The feed must also end if its coordinator is silent.
+    // Some tests end while the fake coordinator is still stopped and silent. The feed must end all the same.
     feed_.reset();
   }
 
@@ -146,7 +146,7 @@ class JobFeedTest : public testing::Test {
         return news;
       }
       common::MutexLock lock(mutex_);
-      // Time passes without a call of `wake`, so the test polls, too.
+      // News that time alone brings, such as `away_since`, come without a call of `wake`, so the test polls, too.
       changed_.WaitFor(lock, kPoll, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return woken_; });
       woken_ = false;
     }
@@ -211,7 +211,7 @@ TEST_F(JobFeedTest, ACoordinatorThatSaysNothingIsAwayUntilItAnswers) {
   const JobFeed::News away = Await([](const JobFeed::News& news) { return news.away_since.has_value(); });
   EXPECT_GE(away.away_since.value_or(0), before);
   EXPECT_LE(away.away_since.value_or(0), common::WallSeconds() - kQuick.away + 0.1);
-  // The job has not changed, but an answer ends the silence.
+  // The coordinator continues. The job has not changed meanwhile, but any answer of the coordinator ends the silence.
   coordinator_.Freeze(false);
   Await([](const JobFeed::News& news) { return !news.away_since; });
   EXPECT_THAT(steps_, ElementsAre(1));

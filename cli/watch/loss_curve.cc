@@ -31,8 +31,8 @@ std::vector<double> Sample(const Points& points, int columns) {
     counts[column] += 1;
   }
   std::vector<double> values(width);
-  // `before` is the last column that had a point. The first column has the first point, and the last column has the
-  // last point.
+  // `before` is the last column before column i that has a point. The first and the last column of the curve always
+  // have one.
   size_t before = 0;
   for (size_t i = 0; i < width; ++i) {
     if (counts[i] == 0) continue;

@@ -12,7 +12,7 @@
 namespace rekindle::cli {
 namespace {
 
-// Two lines about a job without news are at least `kLineSeconds` seconds apart.
+// While a job has no new event, lines about it are printed at least `kLineSeconds` seconds apart.
 constexpr double kLineSeconds = 5;
 constexpr int kAsciiBarColumns = 10;
 

@@ -49,11 +49,11 @@ TEST_F(PrinterTest, WithoutATerminalALineAnEventAndNowAndThen) {
   EXPECT_THAT(Show(*printer, true), testing::AllOf(StartsWith("job RUNNING  step 5/10 (50 %)"),
                                                    HasSubstr("  | n2 名 joined\n"), Not(HasSubstr("\033"))));
   watched_.now += 1;
-  // The job has no new event.
+  // One second later the job has changed but has no new event. It is too early for another line without one.
   EXPECT_EQ(Show(*printer, true), "");
   EXPECT_EQ(Show(*printer, false), "");
   watched_.now += 5;
-  // The job has not changed since the last call.
+  // Enough time for another line has passed, but the job has not changed since the last call.
   EXPECT_EQ(Show(*printer, false), "");
   EXPECT_THAT(Show(*printer, true), testing::AllOf(StartsWith("job RUNNING  step 5/10"), Not(HasSubstr("|"))));
   watched_.now += 1;

@@ -47,7 +47,7 @@ absl::Status WatchJob(Context& context, const std::string& job, v1::Job* last) {
     }
     if (watched.job.uid().empty()) continue;
     printer->Show(watched, news.job.has_value());
-    // Nobody reads the output any more, which is reported at the end of the program.
+    // If nobody reads the output any more, WatchJob returns OK, because the program itself reports that at its end.
     if (!std::cout.good()) return absl::OkStatus();
     *last = watched.job;
   }

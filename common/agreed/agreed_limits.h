@@ -13,7 +13,7 @@ inline constexpr int kMaxWorldSize = 64;
 // `kMachineEndSeconds` before that to save their state.
 inline constexpr double kMachineEndSeconds = 60;
 
-// A trainer reports `kSearchingMicroBatch` as its micro-batch while it searches for the size.
+// A trainer reports `kSearchingMicroBatch` as the size of its micro-batches while it still searches for that size.
 inline constexpr int kSearchingMicroBatch = -1;
 
 }  // namespace rekindle::common

@@ -56,9 +56,9 @@ class SharedMemory {
 // Returns ALREADY_EXISTS, or RESOURCE_EXHAUSTED with the name of the folder if the folder has no room. Nothing is left
 // behind in that case.
 absl::Status CreateSharedMemory(const std::string& path, size_t bytes);
-// Changes the size of a segment to `bytes` >= 1. If it shrinks, the memory is given back, and mappings of that part
-// must not be touched any more. If it grows, the new part is zero. Returns the errors of CreateSharedMemory, and the
-// size is unchanged then.
+// Changes the size of a segment to `bytes` >= 1. If it shrinks, the memory beyond `bytes` is given back, and nobody may
+// touch that part of a mapping any more. If it grows, the new part is zero. Returns the errors of CreateSharedMemory,
+// and the size is unchanged then.
 absl::Status ResizeSharedMemory(const std::string& path, size_t bytes);
 // Removes a segment. Returns OK if it is gone, also if it was not there before. Mappings stay valid.
 absl::Status RemoveSharedMemory(const std::string& path);

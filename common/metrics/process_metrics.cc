@@ -47,7 +47,7 @@ std::optional<double> OpenDescriptors() {
   int count = 0;
   while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.';
   closedir(folder);
-  // One of the descriptors in /proc/self/fd is the one with which this function reads that folder.
+  // The descriptor with which this function reads /proc/self/fd is in that folder, too, and does not count.
   return count - 1;
 }
 

@@ -22,8 +22,8 @@ constexpr absl::string_view kMalformed = "\r\n\r\n";
 // one, and never ask a client for the body of a request.
 constexpr absl::string_view kUnused[] = {"Range", "If-Range", "Accept-Encoding", "Expect"};
 
-// Returns the head of a request without the headers in `kUnused`. Returns nothing if the head is malformed, so that two
-// readers might take it for different requests.
+// Returns the head of a request without the headers in `kUnused`. Returns nothing if the head is malformed, because a
+// proxy and this server might read two different requests in it.
 std::optional<std::string> WellFormed(absl::string_view head) {
   const std::vector<absl::string_view> lines = absl::StrSplit(absl::StripSuffix(head, kEndOfHead), kEndOfLine);
   std::string kept;

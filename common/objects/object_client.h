@@ -1,5 +1,6 @@
-// Defines what the library of a cloud must do: one attempt at each operation, which blocks for as long as that library
-// needs. ObjectStore (object_store.h) adds retries, deadlines and caps, and is what all other code uses.
+// Defines the interface through which the library of a cloud is used. It makes a single attempt at each operation, and
+// blocks for as long as that library needs. ObjectStore (object_store.h) adds retries, deadlines and caps, and is what
+// all other code uses.
 #ifndef REKINDLE_COMMON_OBJECTS_OBJECT_CLIENT_H_
 #define REKINDLE_COMMON_OBJECTS_OBJECT_CLIENT_H_
 

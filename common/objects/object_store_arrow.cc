@@ -55,7 +55,8 @@ class ArrowUpload : public ObjectClient::Upload {
   ArrowUpload(std::string what, std::shared_ptr<arrow::io::OutputStream> stream)
       : what_(std::move(what)), stream_(std::move(stream)) {}
   ~ArrowUpload() override {
-    // A stream that is not aborted completes its object when it is destroyed.
+    // If the upload is not finished, its stream is aborted, because otherwise it would complete the object when it is
+    // destroyed.
     if (!finished_ && !stream_->Abort().ok()) return;
   }
 
@@ -110,7 +111,7 @@ class ArrowClient : public ObjectClient {
     const auto info = fs_->GetFileInfo(Path(key));
     if (!info.ok()) return Error(what, info.status());
     if (info->type() == arrow::fs::FileType::File) return Convert(*info);
-    // A "folder" has objects below it, but is no object itself.
+    // A "folder" is no object, but it shows that the bucket is there. So only the object is missing.
     if (info->type() == arrow::fs::FileType::Directory) return absl::NotFoundError(key + " is not in the store");
     return Absent(what, key + " is not in the store");
   }

@@ -115,7 +115,8 @@ TEST_F(ObjectStoreTest, StaysBelowTheCap) {
   ObjectStoreOptions options;
   options.bandwidth = std::make_shared<TokenBucket>(/*rate=*/1e5, /*burst=*/1e5);
   ObjectStore slow(memory_, "p", options, clock_.clock());
-  // The upload takes longer than its deadline on purpose.
+  // The cap on the bandwidth makes the upload last longer than its deadline. It succeeds all the same, because the time
+  // that it waits for the cap does not count.
   ASSERT_TRUE(slow.Put("x", Large()).ok());
   EXPECT_GE(clock_.Now() - start_, static_cast<double>(Large().size()) / 1e5 - 1);
 }

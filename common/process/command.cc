@@ -69,7 +69,7 @@ absl::StatusOr<CommandResult> RunToEnd(const CommandOptions& options) {
   const double until = SteadySeconds() + options.limit_seconds;
   CommandResult result;
   result.output = ReadUntil(output.get(), options.max_bytes, until);
-  // If this process closes its end of the pipe, a command that never stops printing ends.
+  // This process closes its end of the pipe, so that a command that never stops printing gets SIGPIPE and ends.
   output.Reset();
   const bool ended = AwaitEnd(*process, until);
   // The whole process group is killed before its pid can be reused, because processes that the command started may

@@ -60,7 +60,7 @@ TEST(RunToEnd, WhatItLeavesRunningIsKilled) {
   ASSERT_TRUE(run.ok()) << run.status();
   const auto identity = Identify(std::stoi(run->output));
   const absl::StatusOr<Process> left = identity.ok() ? Process::Open(*identity) : identity.status();
-  // The process that the command left behind is gone already.
+  // If the process that the command left behind cannot be opened, it is gone already, and there is nothing to wait for.
   if (!left.ok()) return;
   pollfd ended = {.fd = left->fd(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(poll(&ended, 1, 20'000), 1);

@@ -25,8 +25,8 @@ namespace rekindle::common {
 std::string LifeLockPath(const std::string& dir, const std::string& trainer);
 
 // Holds the lock for the rest of this process's life, in a thread of its own that does nothing else, takes no signals
-// and allocates nothing. It may be called once in a process. FAILED_PRECONDITION says that the lock is held already, or
-// that a process has died with it.
+// and allocates nothing. It may be called once in a process. FAILED_PRECONDITION says that a process holds the lock
+// already, or has died while it held the lock.
 absl::Status HoldLifeLock(const std::string& path);
 
 // `LifeLock` is the watcher's side. It never touches the mapped memory itself, so a truncated file does no harm. It is
@@ -40,7 +40,7 @@ class LifeLock {
   LifeLock& operator=(LifeLock&&) = delete;
   ~LifeLock();
 
-  // Returns whether the holder has died with the lock. It waits for the death for up to `seconds`, or until Wake.
+  // Returns whether the holder has died while it held the lock. Waits for that for up to `seconds`, or until Wake.
   absl::StatusOr<bool> AwaitDeath(double seconds);
   // Ends a wait that has begun in AwaitDeath. It is thread-safe.
   void Wake() const;

@@ -93,7 +93,7 @@ struct ChildPlan {
   if (plan.new_group) setpgid(0, 0);
   if (plan.parent_death_signal != 0) {
     prctl(PR_SET_PDEATHSIG, plan.parent_death_signal);
-    // The parent ended before prctl had set the signal for its death.
+    // If the parent ended before the call of prctl, its death will send no signal, so the child ends itself.
     if (getppid() != plan.parent) _exit(125);
   }
   char go = 0;

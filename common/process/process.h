@@ -117,11 +117,11 @@ struct SpawnOptions {
   std::vector<int> blocked_signals;
 };
 
-// Sets the share of the processor that this process's session gets against others. `nice` is from 0 (the usual share)
-// to 19 (the smallest share). Linux weighs sessions before it looks at the nice values inside (sched(7), autogroup).
-// Every user may lower the value of a session back to 0, which is not so for the nice value of a process. Returns true
-// if the share is set or if this kernel has no such feature. Returns false if the caller has to try again later, as the
-// whole machine allows at most one change in 0.1 s. It is async-signal-safe.
+// Sets the share of the processor that this process's session gets beside other sessions. `nice` is from 0 (the usual
+// share) to 19 (the smallest share). Linux weighs sessions before it looks at the nice values inside (sched(7),
+// autogroup). Every user may lower the value of a session back to 0, which is not so for the nice value of a process.
+// Returns true if the share is set or if this kernel has no such feature. Returns false if the caller has to try again
+// later, as the whole machine allows at most one change in 0.1 s. It is async-signal-safe.
 bool SetSessionNice(int nice);
 
 // A `PendingChild` is a child that waits before its exec, so that its identity can be recorded first. If this object or

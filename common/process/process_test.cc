@@ -92,7 +92,7 @@ TEST(ProcessIdentity, AnotherStartTimeIsAnotherProcess) {
   ProcessIdentity other = *Identify(getpid());
   other.start_time_ticks -= 1;
   EXPECT_FALSE(other.Alive());
-  // The pid is that of this test, which SIGKILL would end if it was sent.
+  // The pid is that of this test, but the start time is not. If SIGKILL was sent all the same, it would end the test.
   EXPECT_TRUE(absl::IsNotFound(other.SendSignal(SIGKILL)));
   EXPECT_FALSE(ProcessIdentity{}.Alive());
 }

@@ -132,7 +132,7 @@ void RemoveLeftovers(int folder) {
     const UniqueFd file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat info = {};
     if (!file.valid() || fstat(file.get(), &info) != 0) continue;
-    // If the copy is of another machine, its lock may not be visible on this one.
+    // If the copy is of another machine, its lock may not be visible here, so only the age of the copy decides.
     if (!absl::EndsWith(name, here) && time(nullptr) - info.st_mtime < kForgottenSeconds) continue;
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) RemoveThat(folder, name, file.get());
   }

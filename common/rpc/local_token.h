@@ -32,7 +32,8 @@ bool SameSecret(std::string_view given, std::string_view expected);
 // this user nor to root. Two processes must not call it at once for the same path.
 absl::Status MakeTokenFile(const std::string& path);
 
-// Returns the user that a token created here names, as in `u1000-5f...`. Returns nothing for any other token.
+// Returns the user whose id is in the token, as in `u1000-5f...`, which MakeTokenFile writes. Returns nothing for a
+// token that was made in another way.
 std::optional<uid_t> OwnerNamedBy(const std::string& token);
 
 // Returns the user's own folders for copies of tokens: $XDG_RUNTIME_DIR/rekindle (or that of /run/user), which may

@@ -157,8 +157,8 @@ void RpcAcceptor::AcceptAll(const UniqueFd& listener) {
       ++refused_;
       return;
     }
-    // After any other error of accept4 the next connection is tried, because only one connection has failed before it
-    // was accepted.
+    // Any other error of accept4 is that of a single connection, which has failed before it was accepted. So the next
+    // connection is tried.
   }
 }
 

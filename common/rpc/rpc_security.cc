@@ -114,8 +114,7 @@ class LocalTokenSender final : public grpc::MetadataCredentialsPlugin {
     // A user who has made a token and named its file is responsible for the server to which the token is sent.
     if (!given_.empty() && !named) return absl::OkStatus();
     const absl::StatusOr<std::vector<uid_t>> owners = OwnersOfPort(port_);
-    // The token is sent although the kernel cannot tell who owns a socket. No other user can put the kernel into this
-    // state.
+    // If this kernel cannot tell who owns a socket, the token is sent without a check. No other user can cause that.
     if (absl::IsUnimplemented(owners.status())) {
       static std::once_flag once;
       std::call_once(once, [&] {
@@ -133,8 +132,8 @@ class LocalTokenSender final : public grpc::MetadataCredentialsPlugin {
     return absl::OkStatus();
   }
 
-  // gRPC hands a credentials object from thread to thread, ordered by its own reference counts, which the thread
-  // sanitizer does not see.
+  // Shows the thread sanitizer that this object was made before the present thread uses it. gRPC hands the object from
+  // thread to thread, ordered by its own reference counts, which the sanitizer does not see.
   void FollowMaking() const { (void)is_made_.load(std::memory_order_acquire); }
 
   const int port_;
@@ -170,8 +169,9 @@ std::vector<std::string> Numbers(const std::string& host) {
   return numbers;
 }
 
-// A token is sent or checked in clear text with gRPC's local credentials, and these accept 127.0.0.1 and ::1 alone. To
-// the kernel all of 127.0.0.0/8 is loopback, and the hosts file may lead `localhost` anywhere.
+// Returns an error unless a token can be sent to or checked at `address` in clear text. That is done with gRPC's local
+// credentials, which accept 127.0.0.1 and ::1 alone. To the kernel all of 127.0.0.0/8 is loopback, and the hosts file
+// may lead `localhost` anywhere.
 // REQUIRES: IsLocalAddress, and no Unix socket.
 absl::Status CheckTakesToken(const std::string& address) {
   const absl::StatusOr<HostPort> split = SplitAddress(address);

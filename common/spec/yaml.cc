@@ -119,7 +119,8 @@ absl::StatusOr<std::vector<YamlDocument>> ParseYamlDocuments(const std::string& 
 }
 
 absl::Status ParseYaml(const std::string& text, const std::string& source, Message* message) {
-  // Documents beyond the first are read into `others` and dropped.
+  // Only the first document is read into `message`. Others are read into `others`, so that they can be counted, and
+  // dropped.
   const std::unique_ptr<Message> others(message->New());
   Message* next = message;
   const auto documents = ParseYamlDocuments(text, source, [&] { return std::exchange(next, others.get()); });

@@ -47,8 +47,8 @@ absl::Status Retry(const RetryPolicy& policy, double seconds, const Clock& clock
                    const std::function<absl::Status(Attempt&)>& attempt) {
   const double start = clock.now();
   double deadline = start + seconds;
-  // `telling` is the last error that says more than that no answer came. It is kept because the last attempt often has
-  // too little time.
+  // `telling` is the last error that is more than DEADLINE_EXCEEDED. It is returned instead of the DEADLINE_EXCEEDED of
+  // the last attempt, which often has too little time.
   absl::Status telling;
   for (int tries = 1;; ++tries) {
     Attempt now{.seconds_left = deadline - clock.now()};

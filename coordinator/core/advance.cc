@@ -126,7 +126,8 @@ void DecideOnce(Turn& turn, Job& job) {
   TryForm(turn, job);
   if (!job.active) return;
   WakeWhenGone(turn, job);
-  // The generation was formed only to save, so that its members stop at the first boundary.
+  // If the generation was formed only to save the state, its members are told at once to stop at the first step
+  // boundary.
   if (MustStop(job)) ConsiderChange(turn, job);
 }
 
@@ -136,11 +137,12 @@ void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
   if (IsBehind(job)) ConsiderAdoption(turn, job);
-  // The nodes of the job live, and may go on spending while nothing is decided for the job.
+  // Nothing may be decided on a record that is too old, but the nodes of the job live, and may go on spending.
   if (IsBehind(job)) return GrantSpending(turn, job);
   const bool had_stopped = HasStopped(job);
   DecideOnce(turn, job);
-  // The job releases its nodes in the turn in which it stops, because its next event may be far away.
+  // A job that has stopped in this turn releases its nodes in the same turn, because its next event may come much
+  // later.
   if (!had_stopped && !IsOver(job) && HasStopped(job)) DecideOnce(turn, job);
 }
 

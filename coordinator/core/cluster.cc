@@ -34,8 +34,8 @@ constexpr double kSaveProgressSeconds = 1;
 // before Settle returns.
 constexpr int kPlanRounds = 3;
 
-// Returns whether the job has trainers on any node. If it has, what the core has just learned of the job may show
-// whether such a node lives.
+// Returns whether the job has trainers on any node. If it has, an event that concerns the job may also show whether the
+// node of one of its trainers lives.
 bool HasTrainers(const Job& job) { return !job.trainers.empty() || job.record.membership().members_size() > 0; }
 
 // Remembers for `Settle` which jobs and nodes the event concerns.
@@ -75,7 +75,7 @@ void Collect(Turn& turn, Job& job) {
     turn.ClearMarks(job);
   }
   if (job.status_changed) job.wake_at = std::min(job.wake_at, job.saved_at + kSaveProgressSeconds);
-  // An earlier look at the job may have left an earlier time in `jobs_wake_at`. It only causes one look too many.
+  // `jobs_wake_at` may still be an earlier time that no job needs any more. Then the jobs are looked at once in vain.
   turn.state.jobs_wake_at = std::min(turn.state.jobs_wake_at, job.wake_at);
 }
 
@@ -252,8 +252,8 @@ bool Cluster::IsListening() const { return impl_->listening.on; }
 absl::Status Cluster::CheckSubmit(SubmitCheck what, const v1::JobRecord& record, double now) const {
   if (!impl_->listening.on) return core::CheckSubmit(*impl_, what, record, now + impl_->wall_offset);
   Listening nothing;
-  // While the cluster only listens, every verb of a user is refused with the error of `KeepForLater`, which keeps other
-  // events but no verbs.
+  // While the cluster only listens, every verb of a user is refused. KeepForLater returns the error, and puts nothing
+  // into `nothing`, because it keeps no verbs.
   return KeepForLater(nothing, SubmitJob{record});
 }
 
@@ -275,7 +275,7 @@ std::vector<const v1::JobRecord*> Cluster::Jobs() const {
 }
 
 size_t Cluster::ActiveJobs() const {
-  // Jobs that were just submitted are not in `surroundings` yet.
+  // `surroundings` does not yet count the jobs that were just submitted. None of them is over.
   return impl_->surroundings.active + (impl_->order.size() - impl_->surroundings.jobs);
 }
 

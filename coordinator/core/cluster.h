@@ -46,10 +46,10 @@ class Cluster {
   v1::TrainerDirective DirectiveForTrainer(const std::string& job_uid, const std::string& trainer,
                                            int known_revision = 0) const;
   v1::NodeDirective DirectiveForNode(const std::string& node, int known_revision = 0) const;
-  // Returns the directive for the node's agent of the incarnation `agent`. Another agent may have the node's name.
+  // Returns the directive for the agent of the incarnation `agent`, even if another agent has the name `node` now.
   v1::NodeDirective DirectiveForAgent(const std::string& node, const std::string& agent, int known_revision = 0) const;
-  // Returns the agent that has to speak soon, because its answer decides whether `agent` gets the node's name. Returns
-  // an empty string where that is decided already.
+  // Returns the agent that has the name `node`, if its answer decides whether `agent` gets that name instead. It has to
+  // speak soon. Returns an empty string where nothing is left to decide.
   std::string RivalOf(const std::string& node, const std::string& agent) const;
   // Horizons limit what a node may do without word of the coordinator; see account/spending.h.
   struct Horizons {

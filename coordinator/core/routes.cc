@@ -131,7 +131,7 @@ struct Route {
     }
   }
   Concern operator()(const PricesSet& e) const {
-    // Costs up to now are counted at the old prices.
+    // Counts the costs up to now before the prices change, so that they are counted at the old prices.
     CountAll();
     PriceBook prices = e.prices;
     KeepHeard(turn.state.prices, prices);
@@ -146,13 +146,14 @@ struct Route {
     return All();
   }
   Concern operator()(const CarbonSet& e) const {
-    // Emissions up to now are counted with the carbon intensities that were known until now.
+    // Counts the emissions up to now before the carbon intensities change, so that they are counted with the old ones.
     for (auto& [uid, job] : turn.state.jobs) CountCosts(turn, job);
     turn.state.carbon = e.carbon;
     turn.Replan();
     return All();
   }
-  // Trainers report often, and seldom say anything that concerns nodes.
+  // A trainer's report has the nodes looked at only where it may show that a lost node lives. Trainers report often,
+  // and to look at all nodes each time would take long.
   Concern operator()(const TrainerReported& e) const {
     Concern concern = Of(e.report.job_uid());
     if (concern.jobs.empty()) return TakeReportOfFound(turn, e.report), concern;
@@ -165,8 +166,8 @@ struct Route {
     const auto node = turn.state.nodes.find(name);
     return node != turn.state.nodes.end() && node->second.lost;
   }
-  // Returns whether a member is on a lost node. When a step completes, it has completed on all nodes, so that such a
-  // node lives.
+  // Returns whether a member of the job is on a lost node. A step completes on all members' nodes or on none, so a
+  // member's report of a completed step shows that the lost node lives.
   bool HasLostMember(const Job& job) const {
     const auto& members = job.record.membership().members();
     return std::any_of(members.begin(), members.end(), [&](const v1::Member& member) { return IsLost(member.node()); });
@@ -193,8 +194,8 @@ struct Route {
     for (const v1::PoolRecord& pool : e.pools) AdoptPool(turn, pool);
     for (const v1::JobRecord& job : e.jobs) {
       Adopt(turn, job);
-      // Members, and trainers that wait to be members, keep their slots, whichever node reports first after the
-      // restart.
+      // Trainers of the job that are members, or wait to be, get their slots from the job's record. So their slots do
+      // not depend on which node reports first after a restart of the coordinator.
       const Job& adopted = state.jobs[job.job().uid()];
       for (const v1::Member& member : adopted.record.membership().members()) {
         const Trainer* trainer = FindTrainer(adopted, member.trainer());

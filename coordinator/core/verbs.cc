@@ -157,8 +157,8 @@ void Resume(Turn& turn, const ResumeJob& verb) {
   if (verb.budget > 0) turn.effects.status = SetBudget(turn, *job, verb.budget);
   if (IsFinishing(*job)) {
     if (!turn.effects.status.ok()) return;
-    // The user's earlier pause came too late to stop anything. If the final state is lost, that pause must not stop the
-    // job.
+    // The user may have asked for a pause when all steps were made, so that nothing could be stopped. That pause ends
+    // with this `resume`. Otherwise it would stop the job if the final state were lost and steps had to be made again.
     job->record.set_want_paused(false);
     return SaveFinalNow(turn, *job, verb.store);
   }

@@ -84,7 +84,8 @@ absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path, const Use& 
   }
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(lock, 0) != 0 || pwrite(lock, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    // The pid in the lock file only serves an error message, and a full disk must not stop a restart.
+    // A pid that cannot be written is no error, because only an error message needs it, and a full disk must not stop a
+    // restart.
     std::ignore = ftruncate(lock, 0);
   }
   return DataFolder(absolute, lock);

@@ -23,8 +23,8 @@ constexpr char kDatabase[] = "state.db";
 // that name.
 constexpr char kUnfinished[] = "state.db.restoring";
 
-// Returns those of `names`, the files in a folder, that neither an earlier restore or recover has left nor a fresh file
-// system has.
+// Returns those of `names`, the files in a folder, that make the folder count as not empty. What an earlier restore or
+// recover has left does not count, nor does what a fresh file system has.
 std::vector<std::string> Others(const std::vector<std::string>& names) {
   std::vector<std::string> others;
   for (const std::string& name : names) {
@@ -56,7 +56,7 @@ absl::StatusOr<DataFolder> OpenEmpty(const std::string& data) {
   }
   absl::StatusOr<DataFolder> folder = DataFolder::Open(data, use);
   if (!folder.ok()) return folder;
-  // The folder is listed again now that no other process can add to it.
+  // Another process may have added files before this one took the lock, so the folder is listed again.
   const absl::StatusOr<std::vector<std::string>> names = List(data);
   if (!names.ok()) return names.status();
   if (!Others(*names).empty()) return not_empty;

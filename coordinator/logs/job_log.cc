@@ -133,7 +133,7 @@ v1::LogRecord JobLog::MakeHead(double at) const {
 absl::Status JobLog::BeginFile(double at) {
   if (absl::Status made = folder_.Make(); !made.ok()) return made;
   if (newest_) {
-    // A file that is no longer the newest is not checked again before it is shown, so a power cut must not damage it.
+    // Only the newest file is checked for damage before it is shown. So a file is synced before the next one begins.
     const absl::Status synced = newest_->Sync();
     if (!synced.ok()) log::Warning("a job's log is not safe", {{"error", std::string(synced.message())}});
   }

@@ -168,8 +168,8 @@ TEST_F(JobLogTest, TheOldestFilesGoAndTheReaderIsToldHowManyLines) {
   EXPECT_EQ(NumberIn(lines.back()), number - 1);
   EXPECT_EQ(EndOf(log, kB), 100) << "where a trainer stands is known though its lines are gone";
 
-  // The reader has read only lines that are gone now. Five lines that it has not read are gone, too, and a note says
-  // so.
+  // The reader has read only lines that were removed since. Five more lines were removed before it read them, and a
+  // note says so.
   LogCursor behind;
   behind.log = "";
   behind.after = first - 5;
@@ -201,7 +201,7 @@ TEST_F(JobLogTest, WhatADiskDoesNotTakeIsAskedForAgain) {
       errno = error;
       return -1;
     }
-    // A disk that becomes full takes only a part of a write.
+    // A disk with too little room for a write takes only a part of it.
     const size_t part = std::min(bytes, static_cast<size_t>(room));
     room -= static_cast<int>(part);
     return write(fd, data, part);

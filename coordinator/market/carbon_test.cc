@@ -22,7 +22,7 @@ TEST(Carbon, OldValuesAreDropped) {
   const CarbonBook book = Book();
   EXPECT_EQ(IntensityAt(book, "r", 10 * kHour - 1), std::nullopt);
   EXPECT_EQ(IntensityAt(book, "r", 10 * kHour), 100);
-  // A forecast counts while what was measured is fresh.
+  // Region r was measured until 11:30, and `stale_after` is an hour, so the forecast for hour 12 counts until 12:30.
   EXPECT_EQ(IntensityAt(book, "r", 12 * kHour), 300);
   EXPECT_EQ(IntensityAt(book, "r", 12.5 * kHour - 1), 300);
   EXPECT_EQ(IntensityAt(book, "r", 12.5 * kHour), std::nullopt);
@@ -34,9 +34,9 @@ TEST(Carbon, EachSecondCountsAtItsHour) {
   const IntensitySum sum = IntensityBetween(book, "r", 10.5 * kHour, 11.25 * kHour);
   EXPECT_DOUBLE_EQ(sum.hours, 0.75);
   EXPECT_DOUBLE_EQ(sum.grams_per_kw, 0.5 * 100 + 0.25 * 200);
-  // Only hours whose intensity is known count.
+  // The intensity is known from 10:00 to 12:30, and other hours do not count.
   EXPECT_DOUBLE_EQ(IntensityBetween(book, "r", 0, 1e6).hours, 2.5);
-  // Where a clock went back, there are no hours to count.
+  // A time that ends before it begins, because a clock was set back, has no hours.
   EXPECT_EQ(IntensityBetween(book, "r", 2e5, 1e5).hours, 0);
   EXPECT_EQ(IntensityBetween(book, "elsewhere", 0, 1e6).hours, 0);
 }

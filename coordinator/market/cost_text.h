@@ -26,8 +26,8 @@ std::string DescribeCarbon(const v1::Cost& cost);
 // Returns the cost of machines that never registered, such as "0.19 USD in 0.250 node-hours of 1.00 machines".
 std::string DescribeNeverRegistered(const v1::NeverRegistered& sum, const std::string& currency);
 
-// Sums up the jobs of a team: amounts, rates, node-hours and forecasts. A job that is over counts in the forecast with
-// what it spent. There is no forecast where that of any job is not known.
+// Sums up the costs of a team's jobs: amounts, costs an hour, node-hours and forecasts. A job that is over counts in
+// the forecast with what it spent. If the forecast of any job is not known, the sum has no forecast.
 v1::Cost TotalOf(const v1::ListJobsReply& jobs);
 
 // A CostTotal sums up costs, one job after the other.

@@ -133,7 +133,7 @@ TEST(Money, LeversAreCountedAtTheMeanRate) {
   v1::LeverStatus& lever = *job.mutable_status()->add_levers();
   lever.set_lever("early_stop");
   lever.set_seconds_saved(1800);
-  // The job spent 10 in 2 h, so half an hour is worth 2.5.
+  // The job spent 10 in 2 h, so the half hour that early_stop saved would have cost 2.5.
   EXPECT_DOUBLE_EQ(By(job, "levers").amount, 2.5);
   EXPECT_THAT(By(job, "levers").how, HasSubstr("early_stop saved 1800.0 s, at the job's mean rate of 5.00 USD"));
 }
@@ -163,7 +163,7 @@ TEST(Money, ATeamsCostsAddUp) {
   EXPECT_EQ(total.spent(), 20);
   EXPECT_EQ(total.on_demand(), 36);
   EXPECT_EQ(total.currency(), "USD");
-  // The forecast of neither job is known.
+  // Neither job has a forecast, so the team has none.
   EXPECT_EQ(ForecastRange(total), "-");
   v1::Cost& cost = *jobs.mutable_jobs(0)->mutable_status()->mutable_cost();
   cost.set_forecast(20);

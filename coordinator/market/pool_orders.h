@@ -10,7 +10,7 @@ namespace rekindle::core {
 // Surplus says what happens to the machines that a pool has beyond the ordered number.
 enum class Surplus {
   kEnds,
-  // The machines stay for now, because after a restart their nodes may be about to register.
+  // The machines stay for now. The coordinator has just restarted, and their nodes may be about to register.
   kStays,
   // Where any machine runs that this cluster has not ordered, all machines stay as they are and none is added.
   kIsOthers,

@@ -8,11 +8,12 @@
 namespace rekindle::core {
 namespace {
 
-// A pool keeps at most `kLongestHistory` prices. The costs at older prices were counted long ago.
+// A pool keeps at most `kLongestHistory` prices. Older ones are not needed, because the costs at them were counted
+// before.
 constexpr size_t kLongestHistory = 1000;
 
-// Appends a price. Prices that are not older are removed first, so that a clock that was set back leaves the order
-// intact.
+// Appends a price. If a clock was set back, the history may have prices of a later time. These are removed first, so
+// that the history stays sorted by time.
 void Append(PriceSince since, PriceHistory& history) {
   while (!history.empty() && history.back().from >= since.from) history.pop_back();
   history.push_back(since);

@@ -32,7 +32,7 @@ struct PoolPrices {
   PriceHistory price;
   // `on_demand` holds the on-demand prices of the same kind of node.
   PriceHistory on_demand;
-  // `ordered` says that the pool's provider takes orders. Otherwise its nodes come by themselves.
+  // `ordered` says that the pool's provider takes orders. The nodes of other pools register without being ordered.
   bool ordered = false;
   // `min` is the number of nodes that a pool that takes orders keeps whatever happens.
   int min = 0;
@@ -66,7 +66,7 @@ struct PoolPrices {
 };
 
 struct TeamShare {
-  // `share` is the team's part of what all teams have together, relative to the shares of the other teams.
+  // `share` compares teams: a team with a share of 2 should have twice as many nodes as a team with a share of 1.
   double share = 1;
   // `max_nodes` limits the nodes that the team has at once. 0 means that there is no limit.
   int max_nodes = 0;

@@ -41,7 +41,7 @@ absl::Status NewerFormat(const nlohmann::json& header, int format) {
                    release.empty() ? "the release that made it" : absl::StrCat("release ", release, " or later")));
 }
 
-// Parses the header line of a backup, whose hash is right. So whatever is wrong with the line was wrong when it was
+// Parses the header line of a backup. The line has the right hash, so whatever is wrong with it was wrong when it was
 // written.
 absl::StatusOr<BackupHeader> ParseHeader(std::string_view line) {
   const absl::StatusOr<nlohmann::json> parsed = common::ParseStrictJson(line);

@@ -44,9 +44,9 @@ struct BackupHeader {
 // Returns the three lines that are written before the database.
 std::string BackupPreamble(const BackupHeader& header);
 
-// Takes a backup in pieces of any size and hands its database on to the sink as it comes. Only at the end it says
-// whether all of the backup was right, so what was handed on before may be damaged. It holds no more than the three
-// lines of text in memory. A BackupReader is thread-compatible.
+// A BackupReader takes a backup in pieces of any size, and passes the database in it to the sink piece by piece. Only
+// Finish says whether all of the backup was right, so what the sink has got may be damaged. The reader holds no more
+// than the three lines of text in memory. It is thread-compatible.
 //
 // After an error every call returns the same error: INVALID_ARGUMENT (the file is no backup), DATA_LOSS (damaged, cut
 // off, or with bytes after its end), FAILED_PRECONDITION (a newer format, with the release to install), or an error of

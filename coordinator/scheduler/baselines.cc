@@ -49,7 +49,7 @@ std::vector<Action> NextZone::Plan(const JobView& job, const std::vector<PoolVie
                                    double now) {
   const UnitView& unit = job.units[0];
   const double start = job.recovery.stated();
-  // `after` is the time to the deadline that is left at the next planning cycle.
+  // `after` is the time that will be left until the deadline at the next planning cycle.
   const double after = job.deadline - now - policy.period;
   const int on_demand = OnDemand(job, pools);
   if (On(Capacity::kOnDemand, pools, unit.pool)) return {};

@@ -45,7 +45,7 @@ class Ordering {
     }
     JobView& view = *job.view;
     const bool gang = job.demand.min == job.demand.max;
-    // A maximum of 0 means that the job wants nothing now.
+    // `max` is 0 where the job wants nothing now.
     view.unit_nodes = gang ? std::max(1, job.demand.max) : 1;
     if (slots < view.unit_nodes && view.units.empty()) return;
     plan.units = Units(view, allotted, slots / view.unit_nodes);
@@ -83,7 +83,8 @@ class Ordering {
         units.push_back(unit);
       }
     }
-    // Units that run nowhere are kept because the reason of an action names the pool where the unit was interrupted.
+    // Units that run nowhere are kept, too: they hold the pool where they were interrupted, which the reason of an
+    // action names.
     for (const UnitView& unit : view.units) {
       if (unit.pool == kNone && static_cast<int>(units.size()) < count) units.push_back(unit);
     }

@@ -1,5 +1,6 @@
-// This file makes one planning cycle for all jobs. ShareOut says how much each job may have. Then the job's own
-// planner, which is also the simulator's, decides what of it to order where: on spot, on demand, or not yet.
+// This file makes one planning cycle for all jobs. ShareOut says how many slots each job may have. Then each job's own
+// planner, which the simulator uses, too, decides what to order for the job: spot nodes, on-demand nodes, or nothing
+// yet.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_CYCLE_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_CYCLE_H_
 
@@ -21,8 +22,8 @@ struct FleetView {
   std::vector<Team> teams;
 };
 
-// An Emission says what one slot's part of a node emits in a pool: `grams` now, and `expected` in each hour from now
-// on, like the fields of PoolView.
+// An Emission is the CO2 that a node emits in a pool, divided by the node's slots: `grams` now, and `expected` in each
+// hour from now on, like the fields of PoolView.
 struct Emission {
   double grams = 0;
   std::vector<double> expected;
@@ -32,7 +33,7 @@ struct Emission {
 // thread-compatible.
 struct PlanMemory {
   Planner planner;
-  // `settled` says that the last plan, made from the values below, had nothing to change.
+  // `settled` says that the last plan made no change. It was made from the values below.
   bool settled = false;
   std::vector<int> available;
   std::vector<double> prices, speeds;

@@ -1,5 +1,5 @@
-// This file holds what the slots of pools are shared out by: the supply of each pool, the share of each team and the
-// demand of each job, as plain values.
+// This file holds the values from which ShareOut computes how many slots each job gets: the supply of each pool, the
+// share of each team and the demand of each job.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_DEMAND_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_DEMAND_H_
 
@@ -52,7 +52,7 @@ struct Demand {
   // A `min` of 0 together with a `max` of 0 means that the job wants nothing.
   int min = 1;
   int max = 1;
-  // `firm` says that the job runs on what it holds.
+  // `firm` says that the job runs, or could run, on the slots that it holds. It keeps them before others get slots.
   bool firm = false;
   // `spot` says that the job takes spot nodes.
   bool spot = true;

@@ -40,9 +40,9 @@ bool WaitForCleanerHour(const JobView& job, const Offers& offers, const Policy& 
   const bool running = AnyRuns(job);
   const double start = job.recovery.Start();
   if (running && !MayStartAgain(job, policy)) return false;
-  // The hours that could be used are those before the deadline, less one start in reserve. A job that stops now has to
-  // start again later, so `need` is the work left and one start. Without this start in `need`, a running job would
-  // stop, and then want to go on at once.
+  // The job may work in all hours before the deadline, less one start in reserve. If it stops now, it has to start
+  // again later, so `need` is the work left and one start. Without this start in `need`, a running job would stop, and
+  // then want to go on at once.
   const double need = job.hours_left / pool.speed + start;
   const double window = job.hours_left + slack - start;
   const auto hours =

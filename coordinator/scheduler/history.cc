@@ -51,7 +51,7 @@ void SpotHistory::Observe(const std::vector<int>& slots, int units, double now) 
     since_now_ = now;
     return;
   }
-  // The largest number of units that a job may have changes with its kind of device, or with a pause.
+  // After a pause, or on another kind of device, a job may have more units than before. Slots are then added.
   const auto grow = [&](Slots& of) {
     if (of.since.size() < static_cast<size_t>(units)) of.since.resize(units, now - kOldAfterHours);
   };

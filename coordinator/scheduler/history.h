@@ -42,7 +42,7 @@ class SpotHistory {
   Hazards Learned(int slot) const;
   // Returns for how many hours slot `slot` of the pool has been there, or has been away.
   double Hours(int pool, int slot) const { return since_now_ - pools_[pool].since[slot]; }
-  // Returns the age of slot `slot` counted over all pools together.
+  // Returns the age of slot `slot` of all pools together. It is there while they have room for `slot` + 1 units in sum.
   Age AnyAge(int slot) const { return AgeOf(any_.since[slot]); }
   Age PoolAge(int pool, int slot) const { return AgeOf(pools_[pool].since[slot]); }
 

@@ -1,5 +1,5 @@
-// This file makes pools whose nodes are not equally fast comparable. A plan then weighs hours and prices of the same
-// work.
+// This file makes pools comparable whose nodes are not equally fast. It converts their hours and prices, so that a plan
+// compares what the same work takes and costs in each.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_LEVEL_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_LEVEL_H_
 

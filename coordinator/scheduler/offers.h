@@ -17,7 +17,7 @@ class Offers {
   bool OnDemand(int p) const { return p != kNone && pools_[p].capacity == Capacity::kOnDemand; }
   bool Spot(int p) const { return p != kNone && pools_[p].capacity == Capacity::kSpot; }
   bool HasRoom(int p) const { return used_[p] < slots_[p]; }
-  // Returns how many units are in the pool, with the changes of this plan.
+  // Returns how many units are in the pool after the changes that the plan has made so far.
   int Used(int p) const { return used_[p]; }
   int UsedSpot() const;
   void Move(int from, int to);

@@ -69,7 +69,7 @@ void OutlookTable::FillRow(int i) {
 
 float OutlookTable::RunSpot(int i, int j, Age age) const {
   const double slack = j * slack_step_;
-  // With less slack than a start takes, the job is too late already.
+  // With less slack than a start takes, the job could not change to on-demand capacity in time any more.
   if (slack < q_.start) {
     return static_cast<float>(q_.on_demand_price * (i * work_step_ + q_.start + kLate * (q_.start - slack)));
   }

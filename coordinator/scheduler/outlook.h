@@ -24,7 +24,7 @@ struct OutlookQuestion {
   double work = 0;
   // `slack` is the slack at the start of the job.
   double slack = 0;
-  // `start` is what each start costs in time, which must also be paid for.
+  // `start` is how long each start takes. That time must also be paid for.
   double start = 0;
   double spot_price = 1;
   double on_demand_price = 1;

@@ -125,8 +125,8 @@ class Round {
     return slack_ - share_ * used >= share_ * start_ * at_risk - kRounding;
   }
   bool HasDeadline() const { return job_.deadline != kNever; }
-  // Returns the slack with which to ask the outlook, which always keeps the time of a start of all units in reserve.
-  // Only `at_risk` of the units need that reserve, so what it holds for the others is added.
+  // Returns the slack with which to ask the outlook. The outlook keeps the time of a start of all units in reserve, but
+  // only `at_risk` of the units need that reserve. So the reserve for the other units is added to the slack.
   double Slack(int at_risk) const { return slack_ + start_ * (1 - share_ * at_risk); }
   // Returns a price above 0, because prices are compared by their ratio. Free spot capacity counts as a thousandth of
   // the on-demand price.
@@ -206,8 +206,8 @@ class Round {
 
   void OnSpot(const UnitView& unit, int spot, int on_demand) {
     if (unit.leaving != kNone) return;
-    // `slack_` has the rest of a start in progress subtracted. An interruption would make that rest unnecessary, except
-    // for the part before the next planning cycle.
+    // The rest of the unit's start is already subtracted from `slack_`. After an interruption that rest is not needed,
+    // so it is added again, without the part that passes until the next planning cycle.
     const double left = StartLeft(unit);
     const double reserve = std::min(left, policy_.period) - left + Lag(unit.pool);
     if (on_demand != kNone && !Safe(reserve, at_risk_)) {
@@ -238,8 +238,8 @@ class Round {
   }
 
   // Returns whether a move from one pool to another saves enough, compared with what it costs, until the unit would
-  // have been interrupted in its old pool. A `kGreenest` job does not move to a pool with higher emissions while its
-  // present pool costs at most the premium more.
+  // have been interrupted in its old pool. A `kGreenest` job does not move to a pool with higher emissions as long as
+  // the price in its present pool is higher by at most `premium_`.
   bool Pays(int from, int to) const {
     const PoolView& now = offers_.pool(from);
     if (premium_ > 0 && offers_.pool(to).grams > now.grams && now.price <= (1 + premium_) * offers_.pool(to).price) {
@@ -253,11 +253,11 @@ class Round {
   }
 
   void OnDemand(const UnitView& unit, int spot, int on_demand) {
-    // The unit's start in the new pool is still in progress.
+    // The unit is about to move: its start in the new pool is not done yet.
     if (unit.leaving != kNone) return;
     if (ToBetterOnDemand(unit, on_demand)) return;
     const int at_risk = at_risk_ + (AtRisk(unit) ? 0 : 1);
-    // A spot pool would cost no less than the unit's pool.
+    // No spot pool is cheaper than the unit's pool, so the unit stays.
     if (offers_.pool(unit.pool).price <= offers_.LowestPrice(Capacity::kSpot)) return;
     if (!HasDeadline()) {
       if (spot != kNone && Pays(unit.pool, spot)) To(spot, Cheaper(spot, unit.pool));

@@ -147,7 +147,8 @@ TEST_F(PlanTest, OnDemandCapacityIsLeftForCheaperSpotCapacityOnly) {
             {.name = "other", .price = 4, .available = 1},
             {.name = "od", .capacity = Capacity::kOnDemand, .price = 3, .available = 1}};
   Take(2);
-  // The unit may wait for room in the cheaper pool "full", but must not move to the dearer pool "other".
+  // The unit runs on demand. It may wait for room in the cheaper pool "full", but must not move to the dearer pool
+  // "other".
   for (const Action& action : At(0)) EXPECT_NE(action.pool, 1) << action.reason;
   job_.deadline = kNever;
   EXPECT_THAT(At(0.1), IsEmpty());
@@ -155,7 +156,7 @@ TEST_F(PlanTest, OnDemandCapacityIsLeftForCheaperSpotCapacityOnly) {
   EXPECT_THAT(At(0.2), IsEmpty());
   pools_[1] = {.name = "other", .price = 2, .available = 1};
   EXPECT_THAT(At(0.3), SizeIs(1));
-  // The move now saves exactly twice the price of a start, which is not enough.
+  // With 1 h of work left, the move to "other" saves exactly twice the price of a start, which is not enough.
   job_.hours_left = 1;
   EXPECT_THAT(At(0.4), IsEmpty());
 }
@@ -186,7 +187,7 @@ TEST_F(PlanTest, TheBudgetIsOfRealHours) {
   policy_.capacity = Allowed::kOnDemand;
   job_.budget_left = 0.4;
   EXPECT_THAT(At(0), SizeIs(1));
-  // A planning period of a tenth of an hour costs 0.3, which is more than the budget.
+  // Running on demand for a planning period of 0.1 h costs 0.3, which is more than the budget that is left.
   job_.budget_left = 0.2;
   EXPECT_THAT(At(0), IsEmpty());
 }
@@ -196,7 +197,7 @@ TEST_F(PlanTest, SlowOnDemandCapacityIsTakenEarlier) {
   pools_[1].available = 0;
   job_.deadline = 24;
   EXPECT_THAT(At(0), IsEmpty());
-  // In an on-demand pool of this speed, the 10 h of work take 22 h.
+  // At a speed of 0.45 the 10 h of work take 22 h on demand, so the job must change to on-demand capacity early.
   pools_[2].speed = 0.45;
   const auto actions = At(1.5);
   ASSERT_EQ(actions.size(), 1u);
@@ -217,10 +218,10 @@ TEST(Level, HoursAndPricesAreOfTheSameWork) {
   EXPECT_EQ(Yardstick(job, pools, Allowed::kSpot, 0), 1);
   pools.push_back({.name = "slow", .capacity = Capacity::kOnDemand, .price = 0.1, .speed = 0.5, .available = 1});
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 0.5);
-  // In the slow pool the work would take 12 h, which is too long.
+  // In the slow pool the work would take 12 h, which is longer than the new deadline allows.
   job.deadline = 10;
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 3);
-  // Only one of the two units finds room in the fast pool, and the other has to run in a pool that is too slow.
+  // With two units, only one finds room in the fast pool, and the other has to run in the pool that is too slow.
   job.units.resize(2);
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 1.75);
   job.units.resize(1);
@@ -242,7 +243,7 @@ TEST(Recovery, PlansWithTheUpperQuantile) {
   EXPECT_EQ(recovery.Expected(30), 60);
 }
 
-// A pause, or another kind of device, changes how many units a job may have.
+// After a pause, or on another kind of device, a job may have more units than at first.
 TEST(SpotHistory, TakesMoreUnitsThanAtFirst) {
   SpotHistory history;
   history.Observe({1}, 1, 0);
@@ -269,7 +270,7 @@ TEST(SpotHistory, LearnsByAge) {
   EXPECT_EQ(history.AnyAge(0), kOld);
 }
 
-// Where prices alone decide, the table must give the same answer.
+// Where an Outlook answers from prices alone, without its table, the table must give the same answer.
 TEST(Outlook, AnswersAsItsTable) {
   const char* given = std::getenv("REKINDLE_SEED");
   const uint64_t seed = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
@@ -308,7 +309,7 @@ TEST(Outlook, WaitsWhileThereIsSlackAndCapacityComesBack) {
   EXPECT_FALSE(outlook.OnDemandBeatsWaiting(48, 20, kYoung, false));
   EXPECT_TRUE(outlook.OnDemandBeatsWaiting(48, 0.1, kYoung, true));
   EXPECT_TRUE(outlook.SpotBeatsOnDemand(48, 10, kOld));
-  // The start would cost more than the rest of the job.
+  // For the last 0.02 h of work, a start on spot capacity costs more than staying on demand.
   EXPECT_FALSE(outlook.SpotBeatsOnDemand(0.02, 10, kOld));
 }
 

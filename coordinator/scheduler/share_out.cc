@@ -193,8 +193,8 @@ class Sharing {
     Take(j, found);
   }
 
-  // Serves jobs that lost a part of what they ran on before jobs that wait with nothing. Either kind could keep the
-  // other from its minimum for ever, and trainers of the first kind still hold state in memory.
+  // Serves jobs that lost a part of their slots before jobs that wait with nothing. Either kind could keep the other
+  // from its minimum for ever, and trainers of the first kind still hold state in memory.
   void Minimums(const std::vector<int>& jobs) {
     for (const bool lost_a_part : {true, false}) {
       Turns turns(teams_, usage_);
@@ -213,8 +213,8 @@ class Sharing {
   // Returns whether the job lost a part of its slots and keeps a rest that is too small to run with.
   bool LostAPart(int j) const { return jobs_[j].firm && total_[j] > 0 && total_[j] < jobs_[j].min; }
 
-  // Returns whether job `j` may take slots from job `v`. Where both lost a part and each keeps what the other needs,
-  // the older job may.
+  // Returns whether job `j` may take slots from job `v`. Where both lost a part of their slots and each has what the
+  // other needs, the older job may.
   bool MayTakeFrom(int j, int v) const {
     if (jobs_[v].priority != jobs_[j].priority) return jobs_[v].priority < jobs_[j].priority;
     return v > j && LostAPart(v) && LostAPart(j);
@@ -235,16 +235,16 @@ class Sharing {
     const auto kind = std::tuple(jobs_[j].spot, jobs_[j].on_demand, jobs_[j].buys_on_demand, jobs_[j].device,
                                  jobs_[j].most_price, Gang(j));
     const auto failed = failed_.try_emplace(kind, kUnlimited).first;
-    // A job that lost a part may take slots from more jobs than one that waits with nothing. So it tries even where no
-    // room could be made for such a waiting job.
+    // A job that lost a part of its slots may take slots from more jobs than one that has none. So it tries even where
+    // no room could be made for a job without slots.
     const bool alike = !LostAPart(j);
     if (!alike || missing < failed->second) {
       for (const PoolSet& set : choices) {
         if (!Preempt(j, set)) continue;
         return GiveSlots(j, set, Find(j, set, NeedIn(j, set)));
       }
-      // A gang that has a part of its slots lacks only `missing` slots in their pool, and more in any other. So a
-      // failure to make room for it does not show that another gang fails, too.
+      // A gang that has a part of its slots lacks only `missing` slots in their pool, and more in any other. So if no
+      // room can be made for it, there may still be room for another gang that lacks as many.
       if (alike && (!Gang(j) || total_[j] == 0)) failed_[kind] = std::min(failed_[kind], missing);
     }
     out_[j].wait = out_[j].taken_by != kNone ? Wait::kPreempted : Wait::kCapacity;
@@ -335,7 +335,8 @@ class Sharing {
 
   void Grow(const std::vector<int>& jobs) {
     Turns turns(teams_, usage_);
-    // `next` is where each job continues in its list of pools. A pool that is used up does not become free again.
+    // `next` is where each job continues in its list of pools. It passes pools that are full, because no slot becomes
+    // free.
     std::map<int, size_t> next;
     for (const int j : jobs) {
       if (total_[j] >= jobs_[j].min && total_[j] < jobs_[j].max && !Gang(j)) turns.Add(jobs_[j].team, total_[j], j);

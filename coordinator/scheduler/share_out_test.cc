@@ -36,8 +36,8 @@ TEST(ShareOut, MinimumsComeFirstThenRounds) {
 }
 
 TEST(ShareOut, WhatIsLeftOfAGangDoesNotKeepItFromAnotherPool) {
-  // The gang has one node left, in a pool that has no second one, and its team may have no more nodes than the gang
-  // needs.
+  // The gang of two has one node left, in a pool without room for a second. Its team may have only two nodes, so the
+  // gang must give up that node to run in the other pool.
   const auto out = ShareOut({ToOrder(1, 1), ToOrder(4, 2)}, {{.max_nodes = 2}}, {Running(2, 2, {{0, 1}})});
   EXPECT_EQ(out[0].slots, SlotList({{1, 2}}));
 }
@@ -47,17 +47,18 @@ TEST(ShareOut, EachJobTakesWhatIsFastForIt) {
   job.speeds = {1, 4, 1, 3};
   const Pools pools = {There(1), There(1), ToOrder(5, 1), ToOrder(5, 2)};
   EXPECT_EQ(ShareOut(pools, {{}}, {job})[0].slots, SlotList({{0, 1}, {1, 1}}));
-  // Ordered pools are chosen by what the job's work costs in them.
+  // The third slot has to be ordered. It comes from the pool where the job's work costs least.
   job.max = 3;
   EXPECT_EQ(ShareOut(pools, {{}}, {job})[0].slots, SlotList({{0, 1}, {1, 1}, {3, 1}}));
-  // The same pool is not equally fast for all jobs.
+  // All pools are equally fast for `other`, so it leaves `job` the pool that is fast for `job`.
   Demand other = Waiting(1, 1);
   job.max = 1;
   EXPECT_EQ(ShareOut(pools, {{}}, {other, job})[1].slots, SlotList({{1, 1}}));
 }
 
 TEST(ShareOut, FirstInOrderTakesWhatIsThere) {
-  // The second job keeps what it gets while it waits, because no later job may keep it from its minimum.
+  // The second job waits with two of the three slots that it needs. No later job gets them, because the second job
+  // might then wait for ever.
   const auto out = ShareOut({There(5)}, {{}}, {Waiting(3, 3), Waiting(3, 3), Waiting(1, 1)});
   EXPECT_EQ(Counts(out), Sizes({3, 2, 0}));
   EXPECT_EQ(out[1].wait, Wait::kCapacity);
@@ -73,7 +74,7 @@ TEST(ShareOut, OfTwoThatLostAPartTheOlderTakesWhatTheOtherHasLeft) {
   const auto stuck = ShareOut({There(2)}, {{}}, {Running(2, 2, {{0, 1}}), Running(2, 2, {{0, 1}})});
   EXPECT_EQ(Counts(stuck), Sizes({2, 0}));
   EXPECT_EQ(stuck[1].taken_by, 0);
-  // A job that has its minimum keeps it.
+  // The second job has its minimum of one slot, so the first job cannot take it.
   EXPECT_EQ(Counts(ShareOut({There(2)}, {{}}, {Running(2, 2, {{0, 1}}), Running(1, 2, {{0, 1}})})), Sizes({1, 1}));
 }
 
@@ -87,10 +88,11 @@ TEST(ShareOut, PriorityTakesWhatIsAboveMinimumThenTheNewest) {
   EXPECT_EQ(Counts(out), Sizes({1, 1, 4}));
   EXPECT_EQ(out[0].taken_by, 2);
   out = ShareOut(pools, {{}}, {Running(3, 3, {{0, 3}}), Running(3, 3, {{0, 3}}), Waiting(2, 2, 1)});
-  // The interrupted job waits and keeps what is left of its slots.
+  // The third job took two slots of the second job, which now waits and keeps the slot that is left.
   EXPECT_EQ(Counts(out), Sizes({3, 1, 2}));
   EXPECT_EQ(out[1].wait, Wait::kPreempted);
-  // No slots are taken where they would not be enough, and none are taken from jobs of equal priority.
+  // The third job could take only three slots, because the second job has the same priority. It needs four, so it takes
+  // none.
   EXPECT_EQ(Counts(ShareOut(pools, {{}}, {Running(3, 3, {{0, 3}}), Running(3, 3, {{0, 3}}, 1), Waiting(4, 4, 1)})),
             Sizes({3, 3, 0}));
 }

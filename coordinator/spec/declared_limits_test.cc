@@ -69,7 +69,8 @@ TEST(DeclaredLimits, OnePastIsRefusedByBothReadersOfAModel) {
   }
 }
 
-// Tests how the coordinator reads the limit. open_data_test.cc of worker/data/opening tests the trainer.
+// Tests that the coordinator refuses a table with more than kMostFeatures features. open_data_test.cc of
+// worker/data/opening tests that the trainer does.
 TEST(DeclaredLimits, ATableWithOneFeatureTooManyIsRefused) {
   v1::JobSpec spec = OfKind(*models::FindModel("mlp"));
   auto& features = *spec.mutable_data()->mutable_table()->mutable_features();

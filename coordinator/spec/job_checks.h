@@ -70,8 +70,8 @@ struct JobCheck {
   // `name` is unique among the checks.
   const char* name;
   unsigned needs;
-  // The check is run only if the fields in `reads` are right, because mistakes that follow from another one are not
-  // reported.
+  // The check is run only if no problem was found with the fields in `reads`, because a problem that follows from
+  // another one is not reported.
   Fields reads;
   void (*run)(const Submission&, const Facts&, Checker&);
 };

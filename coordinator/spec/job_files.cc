@@ -50,8 +50,8 @@ DataFiles DataFilesOf(const v1::JobSpec& spec) {
 absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach) {
   const DataFiles wanted = DataFilesOf(spec);
   for (const std::string& entry : wanted.entries) {
-    // The check of names looks only at the part of a glob before its first wildcard. The files that match the glob are
-    // checked when they are read.
+    // CheckName looks only at the part of a glob before its first wildcard. The files that match the glob are checked
+    // when they are read.
     const absl::Status inside = reach.roots.CheckName(data::FixedPart(entry));
     if (!inside.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", inside.message()));
   }
@@ -116,7 +116,8 @@ absl::Status CheckStoreFolder(const v1::JobSpec& spec) {
     folder = slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
   }
   if (!S_ISDIR(info.st_mode)) return Wrong(field, folder, "is a file: name a folder");
-  // The folder's rights are checked without making a file there, because the check of a name must not leave a trace.
+  // The check looks only at the folder's rights and makes no file there, because checks of a job must not leave a
+  // trace.
   if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     return Wrong(field, folder, absl::StrCat("cannot be written: ", std::strerror(errno), ": name another folder"));
   }

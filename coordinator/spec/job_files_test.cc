@@ -100,7 +100,7 @@ TEST_F(JobFiles, AFolderThatThisUserMayNotWriteIsNamed) {
   std::filesystem::create_directory(folder_ + "/store");
   std::filesystem::permissions(folder_ + "/store", std::filesystem::perms(0555));
   std::filesystem::permissions(folder_, std::filesystem::perms(0755));
-  // Root may write everywhere, so another user tries to use the folder.
+  // If the test runs as root, who may write everywhere, a child process runs the check as another user.
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -133,7 +133,7 @@ TEST_F(JobFiles, OnlyWhatIsInTheDataRootsIsNamedOrLookedAt) {
   }
   spec_.mutable_model()->set_weights(secret);
   EXPECT_THAT(Check(text), HasSubstr("spec.model.weights: " + secret + " is outside"));
-  // A coordinator on another machine knows only the names of files.
+  // A coordinator that runs on another machine than the trainers checks only the names of files.
   reach_.here = false;
   EXPECT_THAT(Check(text), HasSubstr("spec.model.weights"));
   spec_.mutable_model()->clear_weights();

@@ -105,7 +105,8 @@ std::vector<Problem> Checker::Problems() const {
     });
     if (!follows && fields.insert(problem.field).second) kept.push_back(problem);
   }
-  // Two fields that are each wrong only because of the other must not pass together, so one problem is reported.
+  // If each of two problems reads the field of the other, both were left out. The job must not pass, so one is
+  // reported.
   if (kept.empty() && !problems_.empty()) kept.push_back(problems_.front());
   return kept;
 }

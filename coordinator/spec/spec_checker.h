@@ -43,7 +43,8 @@ class Checker {
   // it belongs to no field.
   void Add(const std::string& field, const absl::Status& status, Fields reads = {});
 
-  // Returns whether no problem was found with the given fields, with their parts, or with what they are part of.
+  // Returns whether no problem was found with the given fields, with a part of them, or with a section that contains
+  // them.
   bool Sound(const Fields& fields) const;
   // Returns the problems in the order of the checks. Each field has at most one, and a problem that speaks of another
   // wrong field is left out.

@@ -20,7 +20,7 @@
 namespace rekindle::coordinator {
 namespace {
 
-// Beside the copy, the disk must have room for the database to double, and for `kSpareBytes` bytes more.
+// The disk must have room for the copy, for the database to double meanwhile, and for `kSpareBytes` bytes more.
 constexpr int64_t kSpareBytes = 64LL << 20;
 constexpr size_t kHashedAtOnce = 1 << 20;
 constexpr int kBusyMs = 5000;

@@ -61,8 +61,8 @@ absl::Status DiskReserve::Take() {
   const common::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!file.valid()) return common::ErrnoStatus(errno, "cannot make", path);
   if (absl::Status ours = CheckIsReserve(file.get(), path); !ours.ok()) return ours;
-  // A reserve that exists is allocated in place. So the blocks that it has stay allocated, and nobody else gets them on
-  // a full disk meanwhile. If its folder was copied, the file may have holes.
+  // A reserve that exists is not made anew: on a full disk, others could take its blocks meanwhile. If the file was
+  // copied with its folder, it may have holes, which posix_fallocate fills.
   int error = posix_fallocate(file.get(), 0, static_cast<off_t>(options_.bytes));
   if (error == 0 && ftruncate(file.get(), static_cast<off_t>(options_.bytes)) != 0) error = errno;
   if (error == 0) return absl::OkStatus();

@@ -48,10 +48,10 @@ class DiskReserve {
   ~DiskReserve() = default;
   DiskReserve(const DiskReserve&) = delete;
 
-  // Deletes the reserve, so that whoever writes next has its space. That should be the caller. Returns false when there
-  // was no reserve.
+  // Deletes the reserve. Whoever writes next gets its space, so the caller should write at once. Returns false when
+  // there was no reserve.
   bool Release();
-  // Makes the reserve again if the disk has twice its space free. The reserve tries that at most once in kRetrySeconds.
+  // Makes the reserve again if the disk has twice the reserve's size free. It looks at most once in kRetrySeconds.
   void Tend();
   // Returns what has happened to the reserve since the last call, as events of the cluster without revision and time.
   std::vector<v1::Event> TakeEvents();

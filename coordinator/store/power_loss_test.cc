@@ -22,10 +22,10 @@ namespace {
 
 // The write-ahead log has so few pages that even short histories copy it into the database and begin it again.
 constexpr int kLogPages = 12;
-// For each operation at which power is lost, `kDrawnLosses` outcomes are drawn, in addition to those where all or
-// nothing is kept.
+// For each operation at which power is lost, the test tries `kDrawnLosses` random outcomes, and those where all or
+// nothing of the unsynced changes is kept.
 constexpr int kDrawnLosses = 8;
-// The test draws `kHistories` long histories.
+// The test runs `kHistories` long random sequences of operations.
 constexpr int kHistories = 150;
 
 uint64_t Seed() {
@@ -35,7 +35,7 @@ uint64_t Seed() {
 
 // Holds the whole content of a store.
 struct Content {
-  // `revision` is that of the newest transaction, and at least that of any entry.
+  // `revision` is the revision of the newest transaction. No entry has a higher one.
   int64_t revision = 0;
   std::map<std::string, Entry> entries;
   std::vector<v1::Event> events;
@@ -99,7 +99,7 @@ class Client {
     store_ = *std::move(store);
     const bool is_uncertain = !uncertain_.empty();
     std::string differences = FindOut();
-    // A single read may have failed, so the store is read once more.
+    // The simulated disk may have made one read of FindOut fail, so FindOut is called once more.
     if (!differences.empty() && !disk_.lost()) differences = FindOut();
     if (!disk_.lost()) {
       EXPECT_EQ(differences, "") << (is_uncertain ? "one was under way" : "none was under way");

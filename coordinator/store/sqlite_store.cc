@@ -195,7 +195,7 @@ absl::Status SqliteStore::WhyFull(const absl::Status& full, const Transaction& t
   const absl::StatusOr<int64_t> unused = Number("PRAGMA freelist_count");
   if (!pages.ok() || !unused.ok()) return full;
   const int64_t used = *pages - *unused;
-  // The pages that `bytes` bytes need are counted twice, because pages are seldom quite full.
+  // Twice the pages that `bytes` bytes fill are wanted, because pages are seldom quite full.
   const int64_t wanted = 2 * static_cast<int64_t>(bytes) / kPageBytes + kSparePages;
   if (used + wanted <= max_pages_) return full;
   return absl::OutOfRangeError(absl::StrCat("state store ", path_, " has ", used * kPageBytes >> 20,

@@ -121,7 +121,7 @@ class ServerFixture : public testing::Test {
         [&](v1::TrainerDirective* reply) { return trainers_->Sync(&context, report, reply); });
   }
 
-  // Asks the coordinator whether the membership is the newest one that it knows of, as the renewal of a lease does.
+  // Asks the coordinator, as a trainer does that renews its lease, whether it knows of no newer membership.
   absl::StatusOr<bool> Renew(const v1::TrainerReport& report, const v1::Membership& membership) {
     grpc::ClientContext context;
     SetDeadline(context);
@@ -136,8 +136,8 @@ class ServerFixture : public testing::Test {
     return reply.stands();
   }
 
-  // Asks for the job.json that the job's store has to keep, for a trainer that already has the one with the given
-  // digest.
+  // Asks the coordinator for the job.json that belongs in the job's checkpoint store. `digest` is that of the job.json
+  // that the trainer already has.
   absl::StatusOr<v1::RenewLeaseReply> AskForJobFile(const v1::TrainerReport& report, const std::string& digest = "") {
     grpc::ClientContext context;
     SetDeadline(context);

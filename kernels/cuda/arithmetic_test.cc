@@ -22,8 +22,8 @@ namespace {
 
 uint32_t Bits(float x) { return std::bit_cast<uint32_t>(x); }
 
-// Calls `body` with bit patterns of all magnitudes and both signs, including NaN and infinity. A prime step picks them
-// from all 32-bit patterns.
+// Calls `body` with bit patterns of all magnitudes and both signs, including NaN and infinity. They are picked from all
+// 32-bit patterns in steps of a prime number.
 template <typename Body>
 void EachPattern(Body body) {
   for (uint64_t pattern = 0; pattern < uint64_t{1} << 32; pattern += 1009) {
@@ -89,7 +89,7 @@ TEST(CudaArithmetic, ColumnsOfLayerNormAreTheSameSums) {
   EXPECT_EQ(LayerNormScratch(kRows, kWidth), size_t{2 * 3 * kWidth});
 }
 
-// The expected value spells out the GPU's order of summation over rows for ten rows.
+// The expected value is the sum of ten rows, written out in the order in which the GPU sums over rows.
 TEST(CudaArithmetic, OrderOverRows) {
   const float v[] = {1e8f, 3, 5, 7, 11, 13, 17, 19, 23, 29};
   const float expected = (((v[0] + v[8]) + v[4]) + (v[2] + v[6])) + (((v[1] + v[9]) + v[5]) + (v[3] + v[7]));

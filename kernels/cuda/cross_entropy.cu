@@ -43,7 +43,7 @@ __global__ void RowsKernel(RekindleCudaCrossEntropy args) {
     }
     float sum = 0;
     for (std::int64_t i = lanes.lane(); i < classes; i += kRowLanes) sum += Exp(row[i] - largest);
-    // After the sum over lanes all lanes have read the target's logit, so the row may be overwritten.
+    // When Sum returns, all lanes have read the target's logit, so the row may be overwritten from then on.
     sum = lanes.Sum(sum);
     if (lanes.lane() == 0)
       args.row_losses[r] = log(static_cast<double>(sum)) + (static_cast<double>(largest) - of_target);

@@ -56,7 +56,7 @@ struct RekindleCudaStep {
 };
 
 struct RekindleCudaNorm {
-  // The summed gradient is in `values` or in `fixed`.
+  // If `fixed` is not null, it has the summed gradient. Otherwise `values` has it.
   const float* values;
   const std::int64_t* fixed;
   // The pieces are in the order of their elements in the gradient.
@@ -76,7 +76,7 @@ struct RekindleCudaNorm {
 struct RekindleCudaAdamw {
   rekindle::kernels::Adamw factors;
   const RekindleCudaStep* step;
-  // The summed gradient is in `values` or in `fixed`.
+  // If `fixed` is not null, it has the summed gradient. Otherwise `values` has it.
   const float* values;
   const std::int64_t* fixed;
   // `unit` is 2^-exponent of `fixed`.

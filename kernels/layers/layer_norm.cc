@@ -8,7 +8,7 @@
 namespace rekindle::kernels {
 namespace {
 
-// Applies body(vector index, lanes that count) to a row. The last vector may be partial.
+// Calls body(index of the first element, number of elements) for each vector of a row. The last one may be partial.
 template <typename Body>
 REKINDLE_VECTOR_INLINE void EachVector(int64_t width, Body body) {
   int64_t i = 0;

@@ -13,9 +13,9 @@ namespace rekindle::kernels {
 struct Lion {
   // The weights are multiplied by `decay`, which is 1 - learning_rate * weight_decay.
   float decay = 1;
-  // `rate1` is 1 - beta1, the gradient's part in the direction.
+  // `rate1` is 1 - beta1, the share of the gradient in the direction of the step.
   float rate1 = 0;
-  // `rate2` is 1 - beta2, the gradient's part in the momentum.
+  // `rate2` is 1 - beta2, the share of the gradient in the new momentum.
   float rate2 = 0;
   // `step_size` is the learning rate.
   float step_size = 0;

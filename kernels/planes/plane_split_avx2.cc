@@ -100,7 +100,7 @@ REKINDLE_AVX2_INLINE __m256i FromHalf(__m128i half, const Scale& scale) {
 }
 
 // Computes the residuals of [begin, end) again one by one, and records the exceptions among them. It is called for
-// steps with an exception, which are rare, and for the elements after the last whole step.
+// steps of the vector loop with an exception, which are rare, and for the elements after the last whole step.
 void FindExceptions(const float* x, int64_t begin, int64_t end, const uint16_t* half, int exponent, int16_t* residual,
                     uint32_t first_index, PlaneExceptions& exceptions) {
   for (int64_t i = begin; i < end; ++i) {

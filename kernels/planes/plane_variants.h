@@ -1,5 +1,5 @@
-// Declares the functions of plane_split.h in each variant. The code that chooses a variant and the tests use them. This
-// is internal to kernels/.
+// Declares the functions of plane_split.h for each variant (plain loops, AVX2). The code that chooses a variant and the
+// tests use them. This is internal to kernels/.
 #ifndef REKINDLE_KERNELS_PLANES_PLANE_VARIANTS_H_
 #define REKINDLE_KERNELS_PLANES_PLANE_VARIANTS_H_
 

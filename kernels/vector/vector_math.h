@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstdint>
 
-// REKINDLE_NO_CLONES turns the clones off, because sanitizers instrument the loader's resolver before their runtime is
-// up.
+// Builds with sanitizers define REKINDLE_NO_CLONES, because sanitizers instrument the loader's resolver before their
+// runtime is up.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(REKINDLE_NO_CLONES)
 #define REKINDLE_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests `scripts/bench NAME --against COMMIT`: the direction of ratios, and a bench with both builds."""
+"""Tests `scripts/bench NAME --against COMMIT`: a ratio above 1 is better, and both builds run."""
 import json
 import os
 import pathlib

@@ -57,7 +57,8 @@ class Chaos:
         return not outcome.broken
 
     def play_from(self, seed, until):
-        """Plays the rounds of `seed` and of the seeds after it, while there is time for one more like the last."""
+        """Plays the rounds of `seed` and of the seeds after it, as long as there is time for another round as long as
+        the last."""
         while True:
             begun = time.monotonic()
             self.play(seed)
@@ -81,7 +82,7 @@ def main(arguments):
                         help="go on with the seeds after it for about so long; default: one round")
     parser.add_argument("--kept", action="store_true", help="first those that have found something")
     options = parser.parse_args(arguments)
-    # SIGTERM raises SystemExit, so that nothing is left running.
+    # SIGTERM raises SystemExit, so that the clean-up still stops all processes.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     begun, chaos = time.monotonic(), Chaos()
     if options.kept:

@@ -7,18 +7,18 @@ import re
 
 from timelines import stray_steps
 
-# `DEAF` is how many seconds the coordinator takes to count a silent node as dead, plus those until it hears a node
-# again after a silence.
+# `DEAF` is the sum of two times in seconds: until the coordinator counts a silent node as dead, and until it hears a
+# node again once the node can send.
 DEAF = 12.0
-# At least the share `COUNTED` of what the trainers' running time costs has to be counted as spent. It is below 1
-# because two clocks measure the time.
+# The coordinator has to count as spent at least the share `COUNTED` of what the trainers' running time costs. The share
+# is below 1 because trainers and coordinator measure that time by different clocks.
 COUNTED = 0.98
 # `BLURRED` is how many seconds of each trainer's time the coordinator may leave uncounted, at the begin and the end of
 # the trainer's membership.
 BLURRED = 1.5
 
-# `HOLDS` matches the text of the event checkpoint_saved. The event's own step is the one that the job had reached by
-# then.
+# `HOLDS` finds the step of the checkpoint in the text of the event checkpoint_saved. The event's own step is the one
+# that the job had reached when the event was written.
 HOLDS = re.compile(r"^checkpoint \S+ holds step (\d+)")
 
 # `Found` is what a round left behind. `marks` are the trainers' timelines, and `events` are the coordinator's. `jobs`
@@ -90,7 +90,7 @@ def nothing_behind_durable(found):
 
 
 def nothing_behind_the_living(found):
-    """Checks that no generation began below the step of a trainer that lived and that the coordinator could hear."""
+    """Checks that no generation began at a lower step than that of a live trainer that the coordinator could hear."""
     alive_until = {}
     for mark in found.marks:
         alive_until[mark["pid"], mark["trainer"]] = mark["t"]

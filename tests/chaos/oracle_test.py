@@ -20,7 +20,7 @@ def event(kind, generation, step=0, text="because"):
 
 
 def saved(generation, step):
-    """Returns the event that a checkpoint of `step` was saved. Meanwhile the job has made three more steps."""
+    """Returns the event of the save of a checkpoint of `step`, during which the job has made three more steps."""
     return event("checkpoint_saved", generation, step + 3, f"checkpoint {generation}-{step}-n1_0_ab holds step {step}")
 
 

@@ -24,8 +24,8 @@ START = 120
 # `RESTART` is how many seconds a coordinator may take after its start until it counts costs again.
 RESTART = 2.0
 
-# `broken` has a sentence for each broken promise. `slow` is what the job was doing where it had not succeeded in time.
-# `folder` is the round's folder if it is kept, or None.
+# `broken` has a sentence for each broken promise. If the job had not succeeded in time, `slow` says what it was doing,
+# otherwise it is empty. `folder` is the round's folder if it is kept, or None.
 Outcome = collections.namedtuple("Outcome", "seed broken slow counts folder")
 
 
@@ -113,7 +113,7 @@ class Round:
     def play_faults(self, world, user):
         planned = make_schedule(self.seed, KINDS)
         waiting = [*zip(planned, overlapping(planned))]
-        # `active` has an entry (end, fault, begin) for each fault at work.
+        # `active` has an entry for each fault that has begun and not ended: when it ends, the fault, and when it began.
         active = []
         try:
             while waiting or active:

@@ -8,7 +8,8 @@ SECONDS = 30.0  # Seconds of faults in a round.
 # so they overlap.
 GAP = 1.5
 
-# The fault begins `at` seconds after the first one and lasts for `seconds`. `drawn` is what the kind drew.
+# The fault begins `at` seconds after the first one and lasts for `seconds`. `drawn` has the values that the kind of
+# fault drew at random.
 Planned = collections.namedtuple("Planned", "kind at seconds drawn")
 
 

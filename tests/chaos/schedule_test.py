@@ -1,4 +1,5 @@
-"""Tests that the schedule is a pure function of the seed, and that no kind of fault and no node is left out of all."""
+"""Tests that the schedule is a pure function of the seed, and that each kind of fault and each node occurs in some
+schedule."""
 import json
 import pathlib
 import sys

@@ -1,6 +1,6 @@
 """Runs the cluster that faults act on, and keeps it running.
 
-As a machine's supervisor does, it starts again what has ended, unless a fault holds it down."""
+As a machine's supervisor does, it starts programs that have ended again, unless a fault keeps them from starting."""
 import collections
 import json
 import pathlib

@@ -45,7 +45,7 @@ def value(container, flag):
 
 
 def comparable(objects):
-    """Returns the objects by name, without what only one of the two tools adds."""
+    """Returns the Kubernetes objects by name, without what only Kustomize or only Helm adds."""
     found = {}
     for key, one in by_name(json.loads(json.dumps(objects))).items():
         if key[0] == "Namespace":
@@ -193,7 +193,8 @@ class Kustomize(Manifests):
             worker = spec["rekindle-worker"]["containers"][0]
             self.assertEqual(worker["resources"]["limits"], {"memory": "8Gi", "nvidia.com/gpu": 1})
             self.assertEqual(value(worker, "--slots"), "1")
-            # A worker does not start without the checkpoint service, so both need the toleration.
+            # A worker does not start without the checkpoint service, so both must tolerate the taint of nodes with
+            # GPUs.
             for name in ("rekindle-worker", "rekindle-checkpoint"):
                 self.assertEqual(spec[name]["tolerations"], before[name]["tolerations"] + [GPU_TAINT])
             self.assertEqual(spec["rekindle-coordinator"], before["rekindle-coordinator"])

@@ -20,7 +20,7 @@ SERVICES = sorted(UNITS.glob("*.service"))
 HARDENING = settings(UNITS / "rekindle-.service.d/10-hardening.conf")
 # Only deploy/install --gpu puts the file `GPU` in place.
 GPU = UNITS / "rekindle-worker.service.d/20-gpu.conf"
-# A service gets `AIR_SECONDS` beyond what the programs themselves take to stop.
+# systemd gives a service `AIR_SECONDS` more time to stop than its programs themselves take.
 AIR_SECONDS = 5
 # `INIT_SECONDS` is kStopGraceSeconds of worker/agent/init/init.cc.
 INIT_SECONDS = 5
@@ -133,7 +133,7 @@ class Promises(unittest.TestCase):
         argv = command_of(unit("worker"), {**environment("node"), "WORKER_FLAGS": "--data-root /more"})
         roots = [argv[i + 1] for i, word in enumerate(argv) if word == "--data-root"]
         self.assertEqual(roots, ["/var/lib/rekindle/data", "/more"])
-        # The folder of data lies beside, not above, the node's own files.
+        # The folder with the jobs' data lies beside the node's own files, because jobs must not read those.
         self.assertFalse(unit("worker")["StateDirectory"].startswith("rekindle/data"))
         self.assertRegex((UNITS / "tmpfiles.conf").read_text(), r"\nd /var/lib/rekindle/data +0755 root root\n")
 

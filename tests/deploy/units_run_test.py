@@ -2,8 +2,8 @@
 """Tests that the command lines of the units start a cluster that trains, copies and drains.
 
 They use the environment files and the certificates as deploy/ makes them. The cluster keeps a copy in a peer's memory
-over TLS, and drains on SIGTERM within the time that the unit grants. The test plays systemd itself: its variables, its
-folders moved below a temporary one, each node in folders of its own.
+over TLS, and drains on SIGTERM within the time that the unit grants. The test does what systemd would do: it sets the
+variables and makes the folders, those of each node below a temporary folder of the node's own.
 """
 import contextlib
 import json
@@ -165,7 +165,7 @@ class UnitsRun(unittest.TestCase):
             self.assertEqual(worker.wait(60), 0)
             self.assertLess(time.monotonic() - began,
                             float(settings(UNITS / "rekindle-worker.service")["TimeoutStopSec"]))
-            # The checkpoint service outlives the worker.
+            # The checkpoint service still runs, because only the worker was told to stop.
             self.assertIsNone(self.machines["n2"].children["checkpoint"].poll())
         except (TimeoutError, AssertionError):
             print(self.logs())

@@ -130,7 +130,7 @@ class AloneTest(ClusterTest):
         self.assertEqual(self.standing(), set())
 
     def test_those_that_are_cut_off_spend_what_was_granted(self):
-        # A budget of 160 pays for 80 s of both machines.
+        # Each of the two machines costs 1 per second, so a budget of 160 pays for 80 s of both.
         budget = 160
         self.start(budget=budget)
         before = self.cost()
@@ -145,7 +145,7 @@ class AloneTest(ClusterTest):
         self.assertLess(before["spent"] + ran, budget)
         wait_until(lambda: self.cost().get("rate", 0) == 0, LONGEST, "the provider's word to be heard", poll=0.5)
         after = self.cost()
-        # Each of the two readings of the cost may be at most a second old.
+        # The coordinator may have counted the costs `before` and `after` up to a second before they were read.
         self.assertGreaterEqual(after["spent"], before["spent"] + ran - len(NAMES))
         self.assertLess(after["spent"], budget + PLANNING_PERIOD * len(NAMES))
         self.assertEqual(self.running.status("job")["state"], "PENDING")

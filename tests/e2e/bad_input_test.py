@@ -105,7 +105,7 @@ class BadInputTest(ClusterTest):
         uid = self.running.cli("get", "storeless")["uid"]
         (store / "aside").write_text("in the way")
         exchange(store / uid, store / "aside")
-        # The job has trained to its last step, and keeps the result.
+        # The job trains to its last step all the same, and keeps the result in memory.
         self.await_finishing(self.running, "storeless")
         exchange(store / uid, store / "aside")
         (store / "aside").unlink()
@@ -139,7 +139,7 @@ class BadInputTest(ClusterTest):
         cluster = self.cluster(nodes=("n1", "n2"), name="tight", coordinator_flags=["--metrics", f"127.0.0.1:{port}"],
                                checkpoint_flags=["--memory-limit", "1MiB"])
         spec = small_job("tight", self.text, steps=40)
-        # With this width each of the two nodes has 2.5 MiB of state.
+        # With this width each node has 2.5 MiB of state, but its checkpoint service may use only 1 MiB of memory.
         spec["spec"]["model"]["width"] = 128
         self.assert_trains_on_without_checkpoints(cluster, port, spec, "memory")
 

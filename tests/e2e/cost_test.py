@@ -71,7 +71,7 @@ class CostTest(ClusterTest):
         wait_until(lambda: self.cost(cluster)["rate"] == 3 * SECOND, 30, "the nodes to be priced again")
         second, then = self.cost(cluster), time.monotonic()
         passed = second["until"] - first["until"]
-        # Costs are reported once a second.
+        # Costs are counted only once a second, so each of the two readings may be a second old.
         self.assertAlmostEqual(passed, then - at, delta=2.5)
         self.check_amounts(first, second, passed)
         steps, left = cluster.status("job")["step"], 100_000
@@ -89,7 +89,7 @@ class CostTest(ClusterTest):
         self.assertAlmostEqual(dear["spent"], 2 * SECOND * dear["node_hours"], delta=0.01)
         self.assertAlmostEqual(cheap["on_demand"], 2 * cheap["spent"], delta=0.01)
         self.assertGreater(second["unpriced_node_hours"], 0)
-        # A node uses 0.25 kW at 0.4 kg/kWh.
+        # A node uses 0.25 kW, and the grid emits 0.4 kg of CO2 per kWh, so a node emits 0.1 kg an hour.
         self.assertAlmostEqual(cheap["kg_co2"], 0.1 * cheap["node_hours"])
         self.assertAlmostEqual(second["carbon_node_hours"], cheap["node_hours"])
         self.assertAlmostEqual(second["kg_co2"], cheap["kg_co2"])
@@ -117,7 +117,7 @@ class CostTest(ClusterTest):
         self.assertEqual(self.cost(cluster)["rate"], 6 * SECOND)
 
     def check_elasticity(self, cluster):
-        """Takes a worker away. What steps with fewer workers cost is what elasticity has saved."""
+        """Takes a worker away. The savings say that elasticity saved what the steps with fewer workers cost."""
         before = self.cost(cluster)
         self.assertEqual(before["most_workers"], 3)
         cluster.cli("drain", "n2")

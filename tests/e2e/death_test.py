@@ -40,7 +40,7 @@ class DeathTest(ClusterTest):
         self.assert_undisturbed(status, spec)
 
     def kill_one(self, cluster, inject, node):
-        """Kills a trainer and returns by how many seconds the agent knew it before the process was gone."""
+        """Kills a trainer. Returns how many seconds the process still existed after the agent knew of the death."""
         [pid] = cluster.nodes[node].pids("trainer")
         self.assertGreater(ballast.held_by(pid), HELD)
         known = len(cluster.status("job")["faults"])

@@ -13,7 +13,7 @@ from live_processes import kill
 from ports import free_port, metric
 import servers
 
-# No test waits for all `STEPS`. A test cancels what is left.
+# No test waits until its job has made all `STEPS`. It cancels the job before.
 STEPS = 4000
 PATIENCE = 120
 # Checkpoint services leave `KEPT_SHARE` percent of a small disk free.
@@ -108,14 +108,14 @@ class DurabilityTest(ClusterTest):
         whole = max(c["bytes"] for c in self.running.cli("checkpoint", "ls", "job")["checkpoints"])
 
         def fill():
-            """Leaves room for half of a checkpoint. The test repeats it, because the service frees space."""
+            """Fills the disk up to room for half a checkpoint, again and again, because the service frees space."""
             with open(disk / "filler", "ab") as filler:
                 filler.write(b"x" * max(0, free(disk) - KEPT_SHARE * total(disk) // 100 - int(whole) // 2))
         known = len(self.failures())
         wait_until(lambda: fill() or any(KEPT in text for text in self.failures()[known:]), PATIENCE,
                    "a save that is refused", poll=0.2)
-        # Saves that began before the service refused the first one may still write. They have ended when two more have
-        # failed.
+        # Saves that began before the service refused the first one may still write. They have ended when two more saves
+        # have failed.
         self.await_failures(2)
         left, there = free(disk), shards()
         self.await_failures(3)

@@ -19,7 +19,7 @@ class FleetTest(ClusterTest):
         self.addCleanup(cluster.stop)
         cluster.start()
         spec = small_job("job", self.text, steps=STEPS, workers=2, global_batch=48)
-        # Starting the job takes little time here, so a move to a cheaper pool soon pays.
+        # A start of the job takes little time here, so a move to a cheaper pool soon saves more than it costs.
         spec["spec"]["estimate"] = {"step_seconds": 0.5, "start_seconds": 2}
         spec["spec"]["goals"] = goals
         cluster.submit(spec)

@@ -15,8 +15,8 @@ class FullDiskTest(ClusterTest):
         super().setUp()
         self.data = pathlib.Path(self.folder) / "cluster" / "coordinator"
         self.data.mkdir(parents=True)
-        # The file system is so large because the coordinator takes its reserve of disk space again only where twice as
-        # much is free.
+        # The file system has 160 MiB, because a coordinator that has used its reserve of disk space sets it aside again
+        # only if twice as much is free.
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160m", "tmpfs", str(self.data)]).returncode != 0:
             self.skipTest("cannot mount a tmpfs: not root")
         self.addCleanup(subprocess.run, ["umount", "-l", str(self.data)], check=True)
@@ -38,7 +38,7 @@ class FullDiskTest(ClusterTest):
         return self.running.submit(small_job(name, self.text), folder=self.folder)
 
     def change_until(self, done):
-        """Pauses and resumes job a until done() holds. Each change must succeed."""
+        """Pauses and resumes the job `a` until done() holds. Each change must succeed."""
         for _ in range(100):
             self.running.cli("pause", "a")
             self.running.cli("resume", "a")
@@ -58,8 +58,8 @@ class FullDiskTest(ClusterTest):
         self.assertEqual(metric(self.metrics, "rekindle_state_store_commit_failures_total"), 0)
         self.assertEqual(self.happened(), ["disk_reserve_used"])
 
-        # After a restart on a full disk the coordinator has all changes that were answered, and no room for another
-        # reserve.
+        # After a restart on a full disk the coordinator still has all changes that it has confirmed to users, but no
+        # room for another reserve.
         self.running.cli("pause", "a")
         self.fill("second")
         self.running.kill_coordinator()

@@ -40,7 +40,7 @@ class HeteroTest(ClusterTest):
                        "the straggler to be named", poll=0.2)
             row = inject.trainer_killed("n1")
             self.assertEqual(row["steps_redone"], 0)
-            # After a change of membership the coordinator still knows how slow the rank is.
+            # The kill of n1's trainer has changed the membership, but the coordinator still knows how slow n2 is.
             self.assertLessEqual(self.share_of(cluster, "n2"), 4)
         status = self.await_end(cluster, "job")
         self.assert_undisturbed(status, spec)

@@ -91,8 +91,8 @@ class Node:
         def settled():
             if self.service.poll() is not None and self.trainer.process.poll() is None:
                 on_death()
-                # Only the service is started here. If the trainer was killed as well, its process may not have ended
-                # yet.
+                # Only the service is started here, because the process of a trainer that was killed as well may not
+                # have ended yet.
                 self.revive_service()
             return self.trainer.answered()
         wait_until(settled, PATIENCE, "an answer of the trainer")
@@ -100,7 +100,8 @@ class Node:
     def load(self):
         """Returns the answer to a load.
 
-        A save is answered before it collects what is not kept. So a kill may come during the load, but only once."""
+        A save is answered before the service has removed the checkpoints that it does not keep. So the kill may come as
+        late as during this load, which is then tried once more."""
         for _ in range(2):
             self.revive()
             try:

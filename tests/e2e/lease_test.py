@@ -13,7 +13,7 @@ from relay import Relay
 
 LEASE = 3
 FLAGS = [f"--lease-seconds={LEASE}", f"--lease-save-seconds={LEASE}", f"--lease-step-seconds={LEASE}"]
-# `TO_THE_END` steps last longer than a lease and a save together.
+# A job of `TO_THE_END` steps runs for longer than a lease and a save together, so it is not over before its lease ends.
 TO_THE_END = 700
 # A job goes on elsewhere within `LONGEST` seconds. First its members must be silent for a while. Then their lease ends,
 # and the time for a step and for a save passes.
@@ -70,7 +70,7 @@ class LeaseTest(ClusterTest):
         for name in ("n1", "n2"):
             self.relays[name].cut()
         self.await_next_generation()
-        # While they were still cut off, the members did not go on stepping beside the newer generation.
+        # n1 and n2 are still cut off, and n3 steps in a newer generation. They have not gone on stepping beside it.
         self.assert_nothing_strayed()
         self.assertTrue(self.standing())
         for name in ("n1", "n2"):
@@ -139,7 +139,7 @@ class LeaseTest(ClusterTest):
             frozen += self.running.nodes[name].pids("agent") + self.running.nodes[name].pids("init")
         self.await_next_generation()
         kill(frozen, signal.SIGCONT)
-        # One of the members that were frozen is back in the job.
+        # While n1 and n2 were frozen, n3 took the job over. Now one of the two is back in the job.
         self.inject.await_members(2)
         self.assert_nothing_strayed()
 
@@ -151,7 +151,7 @@ class LeaseTest(ClusterTest):
         self.running.endpoint_for["n1"] = self.running.endpoint
         self.running.nodes["n1-again"] = other.start()
         since = steps_done(self.running)
-        # The rank that is cut off goes on stepping until its lease ends.
+        # The rank of the first n1, which is cut off, goes on stepping until its lease ends.
         self.inject.await_steps(5)
         self.assertGreater(steps_done(self.running), since)
         self.assertEqual(self.generation_now(), self.generation)

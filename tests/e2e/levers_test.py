@@ -9,7 +9,7 @@ class LeversTest(ClusterTest):
         job = small_job(name, self.text, steps=4000, workers=workers, evaluate_every=5, smoke_test=True)
         job["spec"]["optimizer"] = {"kind": "lion", "learning_rate": 1e-3}
         job["spec"]["schedule"] = {"kind": "plateau", "warmup_steps": 2, "patience": 0, "min_delta": 0.05}
-        # The job stops early at the default patience of 3 evaluations.
+        # No patience is set, so the job stops early after 3 evaluations that bring no gain.
         job["spec"]["early_stop"] = {"min_delta": 0.05}
         return job
 

@@ -139,12 +139,12 @@ class LifeCycleTest(ClusterTest):
         self.assertEqual(self.names(cluster), [newest, older])
 
         cluster.cli("checkpoint", "archive", "job", "--after", "0s")
-        # The pinned checkpoint stays in the store.
+        # The older checkpoint is pinned, so it is not archived but stays in the store.
         self.assertEqual(self.names(cluster), [older])
         self.assertEqual(self.names(cluster, "archive"), [newest])
         cluster.cli("checkpoint", "archive", "job", newest, "--restore")
         self.assertEqual(self.names(cluster), [newest, older])
-        # Without a coordinator, the store's URI is enough.
+        # The coordinator is killed. Without it, the commands need only the store's URI and the job's uid.
         uid = cluster.cli("get", "job")["uid"]
         place = ["--store", cold, "--job-uid", uid]
         cluster.kill_coordinator()
@@ -179,7 +179,7 @@ def fields(message):
 
 
 class JobFileTest(ClusterTest):
-    """Tests what the store knows of a job, for the day on which the coordinator's folder is lost."""
+    """Tests what the store keeps of a job, from which the job is recovered if the coordinator's folder is lost."""
 
     def store_of(self, cluster, uid):
         return cluster.dir / "coordinator" / "checkpoints" / uid

@@ -55,7 +55,7 @@ class LogsTest(ClusterTest):
         return lines
 
     def await_all_shown(self):
-        """Waits until all that was written is shown, once the trainers have ended. Nothing else may ever be shown."""
+        """Waits until `rekindle logs` shows all lines that the ended trainers wrote, and never any other."""
         def is_shown():
             shown, gaps = self.shown()
             self.assertEqual(gaps, [])
@@ -162,7 +162,7 @@ class LogsTest(ClusterTest):
         self.restart_coordinator()
         wait_until(is_told, 60, "the loss to be told again", poll=0.2)
         self.running.cli("cancel", "job")
-        # Node n2 comes back as a new machine.
+        # n2 was killed and its lines were lost. `rekindle logs` still says so when n2 comes back as a new machine.
         self.running.nodes["n2"].start()
         wait_until(lambda: any(node["name"] == "n2" and node["state"] == "ready"
                                for node in self.running.cli("nodes")["nodes"]),
@@ -171,7 +171,7 @@ class LogsTest(ClusterTest):
 
     def test_a_node_that_is_only_cut_off_loses_nothing(self):
         self.start()
-        # The coordinator cannot know that a trainer's lines are missing if the trainer has never sent any.
+        # The coordinator notices that lines of n2 are missing only if n2's trainer has sent some lines before.
         wait_until(lambda: any(trainer.startswith("n2/") for trainer in self.shown()[0]), 60, "lines of n2", poll=0.05)
         frozen = self.running.nodes["n2"].all_pids()
         kill(frozen, signal.SIGSTOP)

@@ -1,7 +1,7 @@
 """Tests that from equal weights and data, 200 steps of two workers give PyTorch's loss curve within 0.1 %.
 
-Where gradients travel in 16 bits, single steps differ once the loss is low, some above, some below. Then means over
-50 steps are compared, within 1 %."""
+If gradients are exchanged in 16 bits, the losses of single steps differ more, up or down, once the loss is low. In that
+case means over 50 steps are compared, within 1 %."""
 import json
 import os
 import pathlib

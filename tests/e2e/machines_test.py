@@ -62,7 +62,7 @@ class MachinesTest(ClusterTest):
         spec["spec"]["team"] = "vision"
         cluster.submit(spec)
         wait_until(lambda: self.told(cluster, "machine_never_registered"), 60, "the first to be overdue", poll=0.1)
-        # When the coordinator is killed, it may already have ordered the second machine.
+        # The first machine has not registered in time, so the coordinator may have ordered the second one by now.
         cluster.kill_coordinator()
         cluster.start_coordinator()
         [avoided] = wait_until(lambda: self.told(cluster, "pool_avoided"), 60, "the pool to be avoided", poll=0.1)
@@ -75,7 +75,7 @@ class MachinesTest(ClusterTest):
         lost = cluster.cli("cost", "job")["cost"]["never_registered"]
         self.assertEqual(lost["machines"], 3)
         self.assertGreater(lost["spent"], 3 * 2.5)
-        # A machine costs 1 per second. Three machines that ran at the same time would cost more than the limit.
+        # A machine costs 1 per second. Three machines that ran at the same time would have cost more than 30.
         self.assertLess(lost["spent"], 3 * 10)
         self.assertEqual(cluster.cli("cost", "--team", "vision")["total"]["never_registered"]["machines"], 3)
         [pool] = cluster.cli("cost")["pools"]

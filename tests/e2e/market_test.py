@@ -12,7 +12,7 @@ from programs import program
 
 
 def pool(name, least, **market):
-    """Returns a pool that has its least number of machines and no more. Another test covers what the planner orders."""
+    """Returns a pool that keeps `least` machines whatever jobs need. Another test covers what the planner orders."""
     return {"name": name, "provider": "local", "zone": name, "capacity": "spot", "price": 0.1, "min": least,
             "max": max(1, least), "machines": {"poll_seconds": 0.5, "market": market}}
 

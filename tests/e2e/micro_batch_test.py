@@ -119,8 +119,8 @@ class MicroBatchTest(ClusterTest):
         n2 = cluster.add_node("n2")
         for pid in wait_until(lambda: n2.pids("init") + n2.pids("agent") if n2.pids("agent") else None, 20,
                               "its agent"):
-            # The trainers inherit the memory limit of init and agent. It lies between the measured needs of the two
-            # sizes, nearer to the larger one, because other threads need memory, too.
+            # The trainers inherit the memory limit of init and agent. It lies between the measured needs of
+            # micro-batches of 8 and of 16 samples, nearer to that of 16, because other threads need memory, too.
             resource.prlimit(pid, resource.RLIMIT_DATA, (half + (most - half) * 2 // 3,) * 2)
         job = self.endless("job", 16, workers=2)
         job["spec"]["workers"]["min"] = 2

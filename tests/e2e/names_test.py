@@ -90,8 +90,8 @@ class NamesTest(ClusterTest):
         wait_until(lambda: "another machine (at 127.0.0.1" in self.log(cluster), 20, "the first one's log")
         self.assertEqual(len(self.events(cluster, "node_name_in_use")), 1)
         self.assertIn("another machine", cluster.cli("nodes")["nodes"][0]["reason"])
-        # The worker of the second machine does not end, so no supervisor restarts it again and again. That machine gets
-        # the name when the first one is gone.
+        # The worker of the second machine waits and does not end, so no supervisor restarts it again and again. It gets
+        # the name when the first machine is gone.
         self.assertIsNone(second.worker.poll())
         step = cluster.status("job")["step"]
         first.kill()

@@ -57,7 +57,8 @@ class NoticesTest(ClusterTest):
             self.assertRegex(draining, r"node n3 drains: a 1[0-5] s notice from file: the rack is moved")
             now = steps_done(cluster)
             wait_until(lambda: steps_done(cluster) > now + 10, 30, "the job to go on")
-            # The worker must have fetched another token, because the first one has expired.
+            # The worker of n2 has fetched another token from the metadata service, because its first one expired after
+            # 3 s.
             self.assertGreater(len(ec2.tokens), 1)
             self.assertGreater(hangs.asked, 0)
         self.assertEqual(self.members(cluster), ["n1"])
@@ -70,7 +71,7 @@ class NoticesTest(ClusterTest):
 
     def test_a_notice_that_is_withdrawn_before_the_step_ends(self):
         file = self.notice_file("n2")
-        # With 4000 samples a step takes seconds.
+        # A step with 4000 samples takes seconds, so the notice can be withdrawn before the step ends.
         spec = small_job("job", self.text, steps=2, workers=2, global_batch=4000)
         spec["spec"]["schedule"] = {"kind": "constant"}
         cluster = self.started({"n1": ["--notices", "none"], "n2": file_flags(file)}, spec, steps=1)

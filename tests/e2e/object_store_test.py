@@ -95,7 +95,7 @@ class S3Test(LifeCycle, unittest.TestCase):
     def test_the_cap_holds(self):
         probe = self.probe("plain/cap", bandwidth=10_000_000)
         answer = self.assert_ok(probe.save(10))
-        # Of the 30 MB, the cap on the rate lets 10 MB, one second's worth, pass at once.
+        # The cap of 10 MB/s lets the first 10 MB of the state pass at once, and the other 20 MB take two seconds.
         self.assertGreater(answer["seconds"], 1.5)
 
     def test_wrong_credentials_say_so_at_once_and_tell_no_secret(self):

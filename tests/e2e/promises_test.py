@@ -25,7 +25,7 @@ class DataTest(ClusterTest):
         cluster.add_node("n1")
         wait_until(lambda: "has 1" in cluster.status("job")["reason"], 60, "the first worker to be ready", poll=0.1)
         text = self.text.read_text()
-        # The new text is as long as the one that n1 has read.
+        # n1 has read the text already. Before n2 reads it, the text is replaced by another one of the same length.
         self.text.write_text(text.replace("rank", "node"))
         cluster.add_node("n2")
         status = wait_until(lambda: self.decided(cluster), 90, "a decision", poll=0.1)
@@ -33,8 +33,8 @@ class DataTest(ClusterTest):
         for word in ("n1/0", "n2/0", "data.fingerprint"):
             self.assertIn(word, status["reason"])
         self.assertTrue([e for e in cluster.events("job")["events"] if e["kind"] == "data_differs"])
-        # Both nodes have the same text now. n1 notices that by itself, because trainers that wait read their data again
-        # now and then.
+        # Both nodes have the new text now. n1, which had read the old one, notices that by itself, because trainers
+        # that wait read their data again now and then.
         self.assert_undisturbed(self.await_end(cluster, "job"), alone(spec))
 
     @staticmethod

@@ -15,7 +15,7 @@ class RecoveredTest(TakenOverTest):
     def start(self, steps):
         self.running = self.cluster(coordinator_flags=FLAGS)
         self.spec = small_job("job", self.text, steps=steps)
-        # The store is not in the coordinator's folders, because these are moved.
+        # The store is outside the coordinator's folders, because the test moves those folders.
         self.store = f"file://{self.folder}/store"
         self.spec["spec"]["checkpoint"]["store"] = self.store
         self.running.submit(self.spec)
@@ -44,7 +44,7 @@ class RecoveredTest(TakenOverTest):
         spent = self.running.status("job")["cost"]["node_hours"]
         [job] = self.lose_coordinator()["jobs"]
         self.assertEqual((job["name"], job["state"], job["awaits_trainers"]), ("job", "PAUSED", True))
-        # The coordinator is still waiting to hear from trainers before it decides.
+        # The trainers step on while the new coordinator still waits to hear from them before it decides anything.
         self.assert_goes_on()
         taken_over, = self.await_event("membership_adopted")
         self.assertIn(f"generation {generation} of 3 workers is taken over", taken_over)
@@ -60,8 +60,8 @@ class RecoveredTest(TakenOverTest):
         self.assertEqual(self.running.status("job")["generation"], generation)
         made = [(mark["trainer"], mark["step"]) for mark in self.running.marks() if mark["event"] == "step"]
         self.assertEqual(len(made), len(set(made)))
-        # The number of the next generation is one above that of the generation that was taken over. Another generation
-        # may follow at once.
+        # A trainer is killed, so a new generation is formed. Its number is one above that of the generation that was
+        # taken over. Yet another generation may follow at once.
         self.running.nodes["n1"].kill_trainers()
         wait_until(lambda: self.running.status("job")["generation"] > generation, 60, "the next one", poll=0.1)
         self.inject.await_steps(5)

@@ -48,7 +48,7 @@ class RecoveryTest(ClusterTest):
         inject.node_added("n4")
         row = inject.trainer_frozen("n4")
         self.assertEqual(row["steps_redone"], 0)
-        # The collective deadline is 2 s in this job.
+        # The others notice a frozen trainer at the collective deadline, which is 2 s in this job.
         self.assertLessEqual(row["pause_seconds"], 2 + row["normal_step_seconds"] + 0.5)
         self.assert_undisturbed(self.await_end(cluster, "job"), spec)
 

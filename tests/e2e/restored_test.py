@@ -13,7 +13,7 @@ class RestoredTest(TakenOverTest):
     def start(self, steps=20_000, submitted=True, **checkpoint):
         self.running = self.cluster(coordinator_flags=[f"--listen-first={LISTENS}"])
         self.spec = small_job("job", self.text, steps=steps)
-        # The store is not in the coordinator's folders, because these are moved.
+        # The store is outside the coordinator's folders, because the test moves those folders.
         self.spec["spec"]["checkpoint"].update(store=f"file://{self.folder}/store", **checkpoint)
         self.inject = Injector(self.running, "job")
         if submitted:
@@ -65,7 +65,7 @@ class RestoredTest(TakenOverTest):
         generation = self.await_generation_after(generation)
         self.pids = self.running.trainer_pids()
         self.restore(aside="lost")
-        # The coordinator is still waiting to hear from trainers before it decides.
+        # The trainers step on while the restored coordinator still waits to hear from them before it decides anything.
         self.assert_goes_on()
         taken_over, = self.await_event("membership_adopted")
         self.assertIn(f"generation {generation} of 3 workers is taken over", taken_over)
@@ -81,8 +81,8 @@ class RestoredTest(TakenOverTest):
         self.pids = self.running.trainer_pids()
         self.restore(aside="old")
         self.await_event("membership_adopted")
-        # The old coordinator comes back alone. If the new one were still at its address, the old one would be told at
-        # once that it is superseded.
+        # The old coordinator comes back after the new one was killed. If both ran, the old one would be told at once
+        # that it is superseded.
         self.running.swap_coordinator(aside="new", back="old", answers=False)
         self.await_superseded()
         self.assert_goes_on()

@@ -42,7 +42,7 @@ class TiersTest(ClusterTest):
         cluster, spec, inject = self.started()
         for node in cluster.nodes.values():
             node.kill_trainers()
-        # The node loses its disk and its memory. Copies of its shards are elsewhere.
+        # n3 loses its disk and its memory, but the other nodes have copies of its shards.
         cluster.nodes["n3"].kill()
         cluster.nodes["n3"].start()
         self.await_resumed(cluster, inject, 3)

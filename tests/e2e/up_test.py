@@ -207,7 +207,8 @@ class UpTest(ClusterTest):
             self.assert_untouched(before)
             self.assertEqual(second.returncode, 1, second.stdout + second.stderr)
             self.assertIn(f"is in use by another `rekindle up` with pid {self.up.pid}", second.stderr)
-        # The first `rekindle up` goes on, and its coordinator writes to the log file that users know.
+        # The second `rekindle up` was refused. The first one goes on, and its coordinator still writes to the same log
+        # file.
         step = self.status("long")["step"]
         wait_until(lambda: self.status("long")["step"] > step + 5, 30, "the job to go on", poll=0.1)
         log = self.dir / "logs" / "coordinator.log"

@@ -105,7 +105,7 @@ class WatchTest(ClusterTest):
             frames = shown.frames()
             self.assertEqual({len(frame) for frame in frames}, {first[columns][0]}, columns)
             self.assertEqual(shown.scrolled(), first[columns][1], columns)
-            # The lines that scrolled off the screen were there before the first drawing.
+            # The first drawing began in the last line, so it moved older lines off the screen. No later drawing did.
             self.assertEqual(shown.scrolled(), len(frames[0]) - 1, columns)
             self.assertLess(max(shown.width_of(line) for frame in frames for line in frame), columns)
             self.await_all([shown], stands_as_drawn, "a drawing to stand as it was written")
@@ -159,7 +159,7 @@ class WatchTest(ClusterTest):
         since = time.monotonic()
         try:
             self.await_all(drawn, lambda shown: "coordinator away since" in shown.text(), "it to be missed")
-            # Three seconds are intended until the missing coordinator is reported, on a machine that does nothing else.
+            # On a machine that does nothing else, the command reports a missing coordinator within about three seconds.
             self.assertLess(time.monotonic() - since, 6)
             self.await_all([dumb], lambda shown: "coordinator away since" in shown.text(), "a line")
         finally:

@@ -101,7 +101,8 @@ class WritersTest(RealServer, unittest.TestCase):
             again = []
             met = self.held_at(number, lambda: zombie("collect", keep=1),
                                lambda: again.append(newer("save", step=10, generation=2, **SMALL)))
-            # The save becomes durable, or is refused because it cannot rely on the shards that are being removed.
+            # The newer writer's save becomes durable, or is refused because it cannot rely on the shards that are being
+            # removed.
             self.assertIn(again[0]["code"], ("OK", "ABORTED", "NOT_FOUND"))
             self.assert_newest(newer, "2-10-w0" if again[0]["code"] == "OK" else "1-20-w0")
             self.assert_ok(newer("save", step=11, generation=2, **SMALL))
@@ -117,7 +118,8 @@ class WritersTest(RealServer, unittest.TestCase):
             saved = []
             met = self.held_at(number, lambda: saved.append(writer("save", step=20, generation=1, **SMALL)),
                                lambda: self.assert_ok(collector("collect", keep=1, now=now)))
-            # If the collector took a shard from the writer, the writer notices before the save counts as durable.
+            # If the collector removed a shard that the writer's save needs, the writer notices before the save counts
+            # as durable.
             self.assert_newest(collector, "1-20-w0" if saved[0]["code"] == "OK" else "1-10-w0")
             return met
         self.each_request(act)

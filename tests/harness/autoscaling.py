@@ -1,9 +1,9 @@
-"""Serves Amazon's Auto Scaling API on loopback: moto, and before it a layer that does what moto leaves out.
+"""Serves Amazon's Auto Scaling API on loopback: moto, behind a layer that does what moto leaves out.
 
     with AutoScaling(folder) as aws:          # Raises servers.Missing where moto cannot be installed.
         aws.create_group("g", max_size=4)
         aws.capacity = 2                      # AWS has no more than two instances to give.
-        aws.stale = 3                         # The next three descriptions repeat the one before.
+        aws.stale = 3                         # The next three answers about the group are outdated.
         aws.throttled = 1                     # The next request is refused.
 
 The layer refuses a capacity over the group's size, as AWS does. Where capacity is short, the group keeps its desired

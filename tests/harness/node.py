@@ -17,7 +17,7 @@ class Node:
         self.cluster, self.name = cluster, name
         self.dir = cluster.dir / "nodes" / name
         self.children = []
-        # `started_at` maps a program to its log's length at its newest start.
+        # `started_at` maps a program to the length that its log had when the program was last started.
         self.started_at = {}
 
     def start(self):

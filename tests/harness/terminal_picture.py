@@ -32,7 +32,8 @@ def svg(screen, title):
              'style="white-space: pre" xml:space="preserve">']
     for y in range(rows):
         for column, text, colour, bold in runs(screen.buffer[y], screen.columns):
-            # Blocks of a bar or a curve join only where each stretch is as wide as its cells.
+            # The block characters of a bar or a curve leave no gaps only if each stretch of text is as wide as its
+            # cells.
             lines.append(f'<text x="{MARGIN + column * CHAR_WIDTH:.1f}" y="{MARGIN + (y + 0.8) * LINE_HEIGHT:.1f}" '
                          f'textLength="{len(text) * CHAR_WIDTH:.1f}" lengthAdjust="spacingAndGlyphs" fill="{colour}"'
                          f'{" font-weight=" + chr(34) + "bold" + chr(34) if bold else ""}>{html.escape(text)}</text>')

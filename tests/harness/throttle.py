@@ -30,7 +30,8 @@ def quota_folder():
 
 
 def children(pids):
-    """Returns the children of these processes. A process just forked is found by its parent, not by its name."""
+    """Returns the children of these processes. A process that was just forked may not have its own name yet, so it is
+    found by its parent."""
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
         # A process may end while /proc is read.
@@ -81,7 +82,8 @@ class DutyCycle:
         self.thread.start()
 
     def run(self):
-        # Signals are less precise than the scheduler, so the period is longer.
+        # This class stops processes by signals, which are less precise than a quota of the scheduler, so its period is
+        # longer.
         period = 2 * PERIOD
         next_at = time.monotonic()
         while not self.stopped.is_set():

@@ -1,4 +1,4 @@
-"""Tests scripts/gpu-check: the bundle runs away from the build, says what it found, and makes a report of it."""
+"""Tests scripts/gpu-check: the bundle runs without the build folder, says what it found, and makes a report of it."""
 
 import json
 import os

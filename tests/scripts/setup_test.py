@@ -25,7 +25,8 @@ class Setup(unittest.TestCase):
 
     def set_up(self, *machine):
         """Runs the set-up in an empty cache folder. The functions in `machine` replace what examines the machine."""
-        # `safe` replaces what a case may forget to replace, so that no case reaches the real machine.
+        # `safe` has harmless functions for all that a case does not replace itself, so no case changes the real
+        # machine.
         safe = ["apt-get() { false; }", "sudo() { false; }", "missing_packages() { :; }",
                 "memory_mb() { echo 8000; }", "free_disk_mb() { echo 90000; }", "install_wheels() { false; }"]
         program = "\n".join(['. "$0"', *safe, *machine, "setup_machine", 'echo "ready $REKINDLE_WHEELS"'])

@@ -34,8 +34,7 @@ void SimCluster::Abort(Process& process, comm::Accusation::Kind kind, const std:
   if (!process.applies) LeaveInterrupted(process);
 }
 
-// Follows a newer directive after the interruption. The process may have received it before but has stopped stepping
-// only now.
+// Makes an interrupted process follow a newer directive, which it may have received while it was still stepping.
 void SimCluster::LeaveInterrupted(Process& process) {
   if (process.directive.membership().generation() <= process.report.generation()) return;
   AtProcess(process.id, 0, [this](Process& p) {

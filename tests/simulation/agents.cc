@@ -127,7 +127,8 @@ void SimCluster::Act(SimNode& node) {
   const agent::Plan plan = Reconcile(node.decides, kPolicy, queue_.now());
   for (const agent::Action& action : plan.actions) {
     Carry(node, action);
-    // When the agent kills a trainer, the end of the trainer has already made the agent act on the other slots.
+    // After a kill the rest of the plan is dropped, because the end of the trainer has already made the agent plan
+    // anew.
     if (action.kind == agent::Action::kKill) break;
   }
   const double wake_at = plan.actions.empty() ? plan.wake_at : Reconcile(node.decides, kPolicy, queue_.now()).wake_at;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kPlanningSeconds = 60;
 // A process that is asked to stop as it starts may run for `kSlow` seconds.
 constexpr double kSlow = 1.5;
-// At most a share of `kGrantedPart` of a budget is granted in advance, at the price of the time of the grant.
+// At most a share of `kGrantedPart` of a budget is granted in advance, at the price that holds when it is granted.
 constexpr double kGrantedPart = 0.25;
 
 bool IsOver(const v1::JobRecord& record) {
@@ -112,7 +112,7 @@ void SimCluster::CheckBill(SimJob& job, const v1::JobRecord& record) {
   const v1::Cost& cost = record.job().status().cost();
   double highest = 0, lowest = 1e9;
   // `most` is the largest number of machines that can serve the job at a time. It is one above the limit of its
-  // machines, because a machine that is replaced is given back only while its successor comes.
+  // machines, because a machine that is replaced may still run while its successor starts.
   int most = 1;
   for (const auto& [name, pool] : pools_) {
     highest = std::max(highest, pool.highest_price);

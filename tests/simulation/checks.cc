@@ -81,8 +81,8 @@ void SimCluster::CheckStatuses(const Effects& effects) {
 
 bool SimCluster::CanBeHeard(const Process& process) {
   const auto node = nodes_.find(process.node);
-  // A trainer that is told to exit does not count. The coordinator told it so when other trainers had the state, and it
-  // will have left before anybody could ask it for the state.
+  // A trainer that is told to exit does not count. The coordinator gave this order when other trainers had the state,
+  // and the trainer will exit before anybody can ask it for its state.
   const v1::TrainerDirective told = cluster_->DirectiveForTrainer(process.job->uid, process.id);
   if (told.action() == v1::TrainerDirective::EXIT) return false;
   const bool drains =

@@ -78,7 +78,8 @@ void SimCluster::LookForLost(SimJob& job) {
 void SimCluster::FollowFound(SimJob& job) {
   if (!job.submitted) return;
   if (HasRecord(job)) {
-    // If the record was recovered from the job's store, the coordinator still waits for the earlier processes.
+    // If the job's record was recovered from its store, the coordinator still waits to hear from the job's earlier
+    // processes.
     if (records_[job.uid].has_recovered()) LookForOld(job);
     return;
   }
@@ -132,8 +133,8 @@ void SimCluster::Forsake(SimJob& job) {
   job.highest_reducing = {};
   job.completed = 0;
   job.paused = false;
-  // In the new job the first trainer to report decides which data and arithmetic are right, so all nodes are mended
-  // before.
+  // In the new job the first trainer to report decides which data and arithmetic are right, so all nodes get the right
+  // data and arithmetic before.
   MendNodes();
   Submit(job);
 }

@@ -75,8 +75,8 @@ std::string SimCluster::RunsInstead(const SimJob& job) {
   return fits ? below : "";
 }
 
-// Adds to the time for which `job` waits although less important work runs. The count starts again whenever other
-// machines are there or another coordinator runs.
+// Adds to the time for which `job` waits although less important work runs. The count starts again whenever a usable
+// machine comes or goes, or the coordinator is restarted.
 void SimCluster::CheckInversion(SimJob& job) {
   const std::string instead = RunsInstead(job);
   std::string usable, serving;

@@ -64,7 +64,7 @@ struct Fabric {
   // `contributed` maps each trainer to the step to which it has contributed, and to the micro-batches that it gave.
   std::map<std::string, std::pair<int, std::set<int>>> contributed;
   bool connected = false;
-  // `holds` maps each trainer to whether its lease held when it contributed to the step.
+  // `holds` maps each trainer to whether its lease held when it contributed to its newest step.
   std::map<std::string, bool> holds;
   // `cuts` maps a step to the ends of the ranges of micro-batches that the ranks use from that step on.
   std::map<int, std::vector<int>> cuts;
@@ -131,7 +131,7 @@ struct SimJob {
   Age highest_reducing;
   // `completed` counts the steps that every member of a generation has applied and that were not rolled back.
   int completed = 0;
-  // `late` names each trainer and generation that has applied the step it was in after a newer generation had stepped.
+  // `late` names each trainer, with its generation, that applied its running step after a newer generation had stepped.
   std::set<std::string> late;
   // `recorded` names the checkpoints that the coordinator has recorded as durable.
   std::set<std::string> recorded;
@@ -243,7 +243,7 @@ struct SimNode {
   // `decides` is what the agent knows: its directive, its trainers and the deaths of earlier trainers.
   agent::Node decides;
   agent::Alone alone{0, 0};
-  // The machine's time without a coordinator is over and it ends at `ends_at`. 0 means that its time is not over.
+  // The machine may not run any longer without a coordinator and ends at `ends_at`. 0 means that it still may run.
   double ends_at = 0;
   int request = 0;
   int last_reply = 0;
@@ -273,7 +273,7 @@ struct SimPool {
   bool answered = true;
   // `reported` is the number of machines in the last report. It is -1 if none was sent since the coordinator started.
   int reported = -1;
-  // `ended` and `told` are the ended machines and all machines of the provider's last report.
+  // `ended` has the machines that the provider's last report calls ended, and `told` all that it names.
   std::vector<std::string> ended;
   std::vector<PoolMachine> told;
   PriceHistory prices;

@@ -23,8 +23,8 @@ PriceBook SimCluster::PricesOfPools() const {
   return book;
 }
 
-// Changes the price of a pool at once. Until the coordinator has heard of the new price, what runs costs at least the
-// lower of the two prices.
+// Changes the price of a pool at once. Until the coordinator has heard of the new price, the running machines cost at
+// least the lower of the two prices.
 void SimCluster::ChangePrice() {
   auto it = pools_.begin();
   std::advance(it, chance_.Pick(static_cast<int>(pools_.size())));

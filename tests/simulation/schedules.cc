@@ -46,7 +46,7 @@ void AddLaterJob(Chance& chance, Options* options) {
   options->jobs[0].max = options->nodes - 1;
   JobOptions later = options->jobs[0];
   later.name = "later";
-  later.min = chance.Happens(0.4) ? 2 : 1;  // With a minimum of 2 it may have to wait.
+  later.min = chance.Happens(0.4) ? 2 : 1;  // A job that needs 2 workers may have to wait.
   later.max = 2;
   later.steps = 300;
   later.submit_at = chance.Uniform(10, 40);

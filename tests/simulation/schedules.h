@@ -13,7 +13,7 @@ enum class Size { kSmall, kMiddle, kLarge };
 inline constexpr Size kSizes[] = {Size::kSmall, Size::kMiddle, Size::kLarge};
 const char* NameOf(Size size);
 
-// Returns the size that belongs to the seed's remainder by 3.
+// Returns the size of cluster that the seed plays: the seed modulo 3 decides it.
 Size SizeOf(uint64_t seed);
 Options OptionsOf(uint64_t seed);
 

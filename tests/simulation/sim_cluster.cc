@@ -71,7 +71,7 @@ void SimCluster::Send(const std::string& node, std::function<void()> arrive) {
 
 void SimCluster::StartCoordinator() {
   Tunables tunables;
-  // The limit of failed starts is high, because it is the schedule that kills the trainers.
+  // The limit of failed starts is high, because here starts fail only because the schedule kills trainers.
   tunables.max_start_failures = 1000;
   tunables.exclusion_seconds = 5;
   tunables.pause_seconds = kPauseSeconds;
@@ -188,7 +188,8 @@ void SimCluster::Save(const Effects& effects) {
   for (const v1::Event& e : effects.events) {
     Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
     NoteAdoption(e);
-    // When the old processes of a job are given up, so are the steps that they have completed.
+    // The event says that the old processes of a job are given up. So the steps that only they have completed are given
+    // up, too.
     if (e.kind() == "old_given_up") jobs_.at(e.job()).completed = 0;
   }
 }

@@ -96,7 +96,7 @@ class SimCluster {
   // Carries out what the node's agent decides, and does so again at the time that the agent asks for.
   void Act(SimNode& node);
   void Carry(SimNode& node, const agent::Action& action);
-  // Starts the agent's knowledge anew after a restart. It knows what runs, but nothing of what was wanted.
+  // Restarts the agent: it finds out what runs on its node, but has forgotten what the coordinator wanted there.
   void AdoptOn(SimNode& node);
   static std::string WantedOn(const SimNode& node, int slot);
   void StartTrainer(SimNode& node, int slot, SimJob& job);
@@ -105,7 +105,7 @@ class SimCluster {
   // The functions in trainers.cc model how a trainer talks to the coordinator.
   void AtProcess(const std::string& id, double delay, std::function<void(Process&)> run);
   void TrainerLoop(const std::string& id);
-  // Changes the process through its reporter. The report is sent at once if the coordinator may decide on it.
+  // Changes what the process reports. It sends the report at once if the coordinator may have to decide on it.
   void Say(Process& process, const std::function<void(train::Reporter&)>& change);
   void Report(Process& process);
   void BeRefused(Process& process, const std::string& error);

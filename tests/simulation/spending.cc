@@ -46,8 +46,8 @@ void SimCluster::TellAlone(SimNode& node, double sent, double alone_seconds, dou
                    leaves_alone);
 }
 
-// Returns whether the process has made all steps. Such a process keeps the result and does not go before the result is
-// durable.
+// Returns whether the process has made all steps. Such a process keeps the result and does not exit before the result
+// is durable.
 bool SimCluster::KeepsFinalState(const Process& process) {
   return In(process, process.report.generation()) && process.report.step() >= process.job->options.steps;
 }

@@ -1,9 +1,9 @@
 """Checks that adding, for example, a model, a lever or a provider takes only its own files and entries in two lists.
 
-For each kind of thing that jobs, nodes or fleets choose by name, the table names one that exists. Beside its own files
-two files of the product may name it, the registry of its kind and the list of sources, and a proto if it brings a field
-of a file that users write. If another file names it, knowledge is in the wrong place. The thing's own files must exist,
-and a test must name it."""
+For each kind of thing that jobs, nodes or fleets choose by name, the table names one that exists. Apart from its own
+files, only the registry of its kind and the list of sources may name it, and a proto file if users write a field for
+it. If another file of the product names it, that is an error. The thing's own files must exist, and a test must name
+it."""
 
 import dataclasses
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Tests the rules about time and mutexes, and those that need a compiler or a build folder, on bad snippets."""
+"""Tests the rules about time and mutexes, and those that need a compiler or a build folder, on code that breaks
+them."""
 
 import os
 import shutil

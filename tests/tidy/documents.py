@@ -67,7 +67,7 @@ def tests(repository):
 
 
 def verbs(repository, path):
-    """Checks that the program, if it has been built, knows every `rekindle VERB` that a document names."""
+    """Checks that every `rekindle VERB` that a document names is a command of rekindle, if rekindle has been built."""
     program = repository.build and os.path.join(repository.build, "bin", "rekindle")
     if not program or not os.path.exists(program):
         return

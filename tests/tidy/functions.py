@@ -10,7 +10,7 @@ SOURCES = (".h", ".cc", ".cu", ".cuh")
 # The width of lines is checked in files whose names end as `WITH_COLUMNS` says, and in scripts.
 WITH_COLUMNS = (*SOURCES, ".py", ".sh", ".proto", ".cmake", "CMakeLists.txt")
 MAX_FUNCTION, MAX_COLUMNS = 60, 120
-# A header that matches `NO_FUNCTION` comes before the brace of a block that is not a function.
+# The statement before an opening brace matches `NO_FUNCTION` if the brace does not begin a function.
 NO_FUNCTION = re.compile(
     r"^(inline )?(namespace|class|struct|enum|union|extern|switch|if|for|while|do|else|try|catch)\b"
     r"|=$|\breturn$|^\{?$|,$|\($")
@@ -20,7 +20,7 @@ TOKEN = re.compile(r'R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|
 
 
 def blank(match):
-    """Returns what replaces the match: a text with as many lines but without braces."""
+    """Returns a text without braces, with as many lines as the match of `TOKEN`, to put in its place."""
     return ('""' if match.group(0)[0] in "R\"'" else "") + "\n" * match.group(0).count("\n")
 
 

@@ -206,12 +206,12 @@ def check(repository):
 
 
 def module_of(path):
-    """Returns a header and its source file under one name."""
+    """Returns the path without its ending, so that a header and its source file are one module."""
     return path.rpartition(".")[0]
 
 
 def cycles(graph):
-    """Finds modules of the product that need each other, which nobody can read or test alone."""
+    """Finds modules of the product that include each other, so that nobody can read or test one without the other."""
     needs = {}
     for path in graph.direct:
         if OUT_OF_PRODUCT.search(path):
@@ -231,7 +231,8 @@ def cycles(graph):
         module = module_of(path)
         for line, name in graph.direct[path]:
             other = module_of(name)
-            # The name that comes last in the alphabet carries the finding, so that a cycle of two has one finding.
+            # Of two modules that need each other, only the later one in the alphabet gets a finding, so that they have
+            # one together.
             if other < module and not OUT_OF_PRODUCT.search(path) and module in reached(other):
                 yield Finding(path, line, f"includes {name}, and {other} needs {module}",
                               "move what both need into a header of its own")
@@ -253,8 +254,8 @@ def check_file(graph, path):
                           "includes only go down: pass in what is needed, or move it below")
     reaches = dict(ROOMS)[room].split()
     for kind, pattern in OUTSIDE.items():
-        # The search stops at a header whose room may not reach this kind either, because that header has its own
-        # finding.
+        # The search for outside headers of `kind` stops at a header whose own room may not reach `kind`, because that
+        # header gets a finding of its own.
         way = None if kind in reaches else graph.way(path, pattern, stop=lambda other: kind not in reach_of(other))
         if way:
             yield finding(path, way, f"{room} may not reach that ({kind}): see ROOMS in tests/tidy/includes.py")

@@ -1,4 +1,4 @@
-"""Checks by what CMake left in the build folder that every source is compiled and that ctest runs every test."""
+"""Checks that every source is compiled and that ctest runs every test, by what CMake left in the build folder."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def has_everything(build):
 
 
 def compare(repository, compile_commands, tests):
-    """Yields what is not compiled or not run.
+    """Yields a finding for each source that is not compiled and each test that ctest does not run.
 
     `tests` is ctest's own list, whose entries have a name and, once the program is built, a command."""
     programs = {}

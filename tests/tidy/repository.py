@@ -49,6 +49,6 @@ class Repository:
         return [path for path in self.paths if path.startswith(under) and path.endswith(suffixes)]
 
     def has(self, path):
-        """Returns whether a tracked file, or a folder with one, has this path."""
+        """Returns whether `path` is a tracked file or a folder that has a tracked file in it."""
         folder = path.rstrip("/") + "/"
         return path in self.paths or any(known.startswith(folder) for known in self.paths)

@@ -213,7 +213,7 @@ class Documents(unittest.TestCase):
 
 
 class Adding(unittest.TestCase):
-    """The tests add an optimizer `sum`. It has its file, its registry, its list of sources and a test."""
+    """Tests what may name a new optimizer, `sum`: its own file, the registry, the list of sources and its test."""
 
     GOOD = {
         "kernels/sum.cc": "void Sum();", "kernels/registry.cc": "&kSumOptimizer",
@@ -229,7 +229,7 @@ class Adding(unittest.TestCase):
     def test_two_lists_may_name_it(self):
         self.assertEqual(self.found(), [])
         self.assertEqual(self.found({"kernels/sum.h": "Sum", "docs/a.md": "sum", "tests/sum.cc": "kSum"}), [])
-        # The words in cli/a.cc only resemble the name `sum`. The list of sources names only a test of `sum`, as it may.
+        # Words in cli/a.cc only resemble the name `sum`, and worker/CMakeLists.txt may list the file that tests `sum`.
         fine = {"cli/a.cc": "kSummary = assume + resum;", "worker/CMakeLists.txt": "rk_test(t SRCS x_sum_test.cc)"}
         self.assertEqual(self.found(fine), [])
 
@@ -348,7 +348,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual(found(rooms, {}), [])
 
     def test_a_table_that_differs(self):
-        # Line `first` of the document has the first room of the table.
+        # The row of the first room in the table is line `first` of the document.
         first = 5
         changed = self.files(lambda table: table.replace("What lives here.", "Other."))
         self.assertEqual(found(rooms, changed), [(rooms.DOCUMENT, first)])

@@ -22,7 +22,7 @@ DROPPED = re.compile(r"^(-c|-MD|-MMD|-W.*|-O.*|-g.*|-f(?!PIC).*)$")
 
 
 def reach(repository, path, known):
-    """Returns the tracked files that the file includes, directly or not, with itself."""
+    """Returns `path` and the tracked files that it includes, directly or not."""
     seen, ahead = set(), [path]
     while ahead:
         at = ahead.pop()
@@ -34,9 +34,10 @@ def reach(repository, path, known):
 
 
 def sources(repository):
-    """Returns the sources that clang has to read: those that match `GUARDED`, and those that include a header of their
-    own folder that does, because no others touch its private fields. For each other header that matches `GUARDED`, one
-    source that includes it is enough. Sources that include LibTorch are left out."""
+    """Returns the sources that clang has to read: those that match `GUARDED`, and those that include a header from
+    their own folder that matches it, because only these touch the private fields of that header's classes. For each
+    other header that matches `GUARDED`, one source that includes it is enough. Sources that include LibTorch are left
+    out."""
     known = set(repository.paths)
     guarded = {path for path in known if path.endswith((".h", ".cc")) and GUARDED.search(repository.text(path))}
     chosen, seen = [], {WRAPPER}
@@ -63,7 +64,7 @@ def sees_torch(repository, path, known):
 
 
 def clang_command(command, path):
-    """Returns clang's command for the file of g++'s command."""
+    """Returns the command by which clang checks `path`, made from `command`, by which g++ compiles it."""
     words, kept, skip = shlex.split(command), [], False
     for word in words[1:]:
         if skip or word in WITH_VALUE:

@@ -16,7 +16,7 @@ FOR_TESTS = re.compile(r"^(tests|bench|examples)/|/(testing|fuzz|scenario|simula
 # In an object file only the functions of its own source count. Templates and inline functions are in every file that
 # uses them.
 OWN = re.compile(r"^[0-9a-f]+ T rekindle::(.*)$")
-# In a program, the functions that no loaded library may use are local symbols.
+# `ANY` also matches `t` and `w`, because in a program a function that no loaded library may use is a local symbol.
 ANY = re.compile(r"^[0-9a-f]+ [TtWw] rekindle::(.*)$")
 
 
@@ -28,7 +28,7 @@ def name_of(symbol):
 
 
 def symbols(output, kind):
-    """Returns the functions in the lines of `nm` that `kind` matches, without the suffixes of their clones."""
+    """Returns the functions in the lines of `nm` that `kind` matches, without suffixes such as " [clone .cold]"."""
     return {re.sub(r" \[clone .*\]", "", match.group(1)) for match in map(kind.match, output.splitlines()) if match}
 
 

@@ -16,7 +16,7 @@ inline constexpr Parameter kBeta2{
 inline constexpr Parameter kEpsilon{
     .field = "epsilon", .initial = 1e-8, .low = 0, .high = 1, .ends = Parameter::Ends::kLowOut};
 inline constexpr Parameter kWeightDecay{.field = "weight_decay", .initial = 0.1, .low = 0, .high = 100};
-// AdamW has no `momentum`, so `kMomentum` has no default of its own.
+// `kMomentum` has no default, because AdamW has no momentum. Each optimizer that has one sets its default.
 inline constexpr Parameter kMomentum{.field = "momentum", .low = 0, .high = 1, .ends = Parameter::Ends::kHighOut};
 
 }  // namespace rekindle::train

@@ -1,6 +1,6 @@
 // Declares how a kind that a job chooses by name (an optimizer, a schedule, a model) describes a field of the job's
-// spec: its default and its valid range. The coordinator fills in defaults and checks values with these descriptions
-// alone, and trainers check by the same ones. A field that the chosen kind does not declare is refused.
+// spec: its default and its valid range. The coordinator needs only these descriptions to fill in defaults and to check
+// values, and trainers check values with them too. A field that the chosen kind does not declare is refused.
 #ifndef REKINDLE_WORKER_CONTRACT_PARAMETER_H_
 #define REKINDLE_WORKER_CONTRACT_PARAMETER_H_
 
@@ -14,8 +14,8 @@ struct Parameter {
   const char* field;
   // `initial` is the value of a field that was left out.
   double initial = 0;
-  // If `initial_part` is not 0, a field that was left out gets this part of the job's steps instead of `initial`,
-  // rounded down, but at least `low`.
+  // If `initial_part` is not 0, a field that was left out gets `initial_part` times the number of the job's steps
+  // instead of `initial`, rounded down, but at least `low`.
   double initial_part = 0;
   double low = 0;
   double high = 0;

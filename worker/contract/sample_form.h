@@ -1,5 +1,5 @@
 // Names the forms in which samples reach a model. A kind of model reads one form, and a kind of data delivers one. So
-// neither names the other.
+// the code of a model names no kind of data, and the code of a kind of data names no model.
 #ifndef REKINDLE_WORKER_CONTRACT_SAMPLE_FORM_H_
 #define REKINDLE_WORKER_CONTRACT_SAMPLE_FORM_H_
 

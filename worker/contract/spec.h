@@ -48,7 +48,7 @@ struct ScheduleSpec {
   double factor = 0;
   // `patience` counts evaluations and is at least 0.
   int patience = 0;
-  // `min_delta` is a share of the best validation loss.
+  // A validation loss counts as better if it is below (1 - `min_delta`) times the best one so far.
   double min_delta = 0;
 };
 

@@ -25,7 +25,7 @@ void MoveGrants(const Turn& turn, double step, Job& job) {
 void CountAbsence(Turn& turn, Job& job) {
   const double since = job.record.job().status().cost().until(), now = UnixNow(turn);
   job.account.counted_until = now;
-  // The clock of the coordinator's machine was set back while the coordinator was away.
+  // Costs that are counted up to a later time than now show that the clock of this machine was set back meanwhile.
   if (since > now) {
     MoveGrants(turn, now - since, job);
     CostOf(job)->set_until(now);

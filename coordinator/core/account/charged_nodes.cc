@@ -22,9 +22,9 @@ struct Held {
   double part = 0;
 };
 
-// Returns which part of a node the job is still charged for as a holder, although it has no slots there now: the part
-// with trainers that may return after a restart of the coordinator, or that do not know yet that they have to stop. It
-// is at most `part`. If the node is lost, StillHeld notes `part` of it as lost and returns 0.
+// Returns which part of a node the job is still charged for, beyond the slots that it has there now: the part with
+// trainers that may return after a restart of the coordinator, or that do not know yet that they have to stop. It is at
+// most `part`. If the node is lost, StillHeld notes `part` of it as lost and returns 0.
 double StillHeld(Turn& turn, Job& job, const Charged& before, double has, double part) {
   const auto known = turn.state.nodes.find(before.node());
   const NodeState* node = known == turn.state.nodes.end() ? nullptr : &known->second;

@@ -42,7 +42,8 @@ void ShowRates(const PriceBook& book, const Shares& shares, double now, v1::Cost
   cost->set_rate(rate);
 }
 
-// Updates the usual cost rate of a job. It is the mean of all rates so far, and of the last hour in the long run.
+// Updates the usual cost rate of a job. In the first hour it is the mean of all rates so far. After that the rates of
+// about the last hour count most.
 void TakeUsualRate(double hours, v1::Cost* cost) {
   if (hours <= 0 || cost->rate() <= 0) return;
   cost->set_rated_hours(cost->rated_hours() + hours);

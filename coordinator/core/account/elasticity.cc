@@ -12,7 +12,8 @@ void CountStep(Turn& turn, Job& job) {
   CountCosts(turn, job);
   const SinceStep since = std::exchange(job.account.since_step, {});
   if (!job.active || since.hours <= 0 || MinWorkers(job) >= MaxWorkers(job)) return;
-  // In the first epoch, on CPUs, the number of workers says nothing about how many workers the job will have later.
+  // In its first epoch such a job runs on CPUs. Its number of workers there does not tell how many workers it will have
+  // on GPUs.
   if (IsInFirstEpoch(job)) return;
   v1::Cost* cost = CostOf(job);
   const int workers = std::min(job.record.membership().members_size(), MaxWorkers(job));

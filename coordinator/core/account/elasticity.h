@@ -1,6 +1,6 @@
 // Counts what elasticity saves (docs/costs.md): the cost of steps that were made with fewer workers than the most that
-// the job has had at once. For comparison, a job of fixed size that keeps its nodes while it waits for missing ones
-// makes no such steps, and pays the same.
+// the job has had at once. A job of fixed size that keeps its nodes while it waits for missing ones would pay the same
+// for that time, but would make none of these steps.
 #ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_ELASTICITY_H_
 #define REKINDLE_COORDINATOR_CORE_ACCOUNT_ELASTICITY_H_
 

@@ -23,8 +23,8 @@ double ChargedUntil(const Turn& turn, const Job& job, const Charged& held) {
   if (!std::isinf(silence)) return UnixNow(turn) + silence;
   return held.until() > 0 ? held.until() + common::kMachineEndSeconds : UnixNow(turn);
 }
-// Charges the job as a holder of the part of a node that still runs its trainers. Before, the job was charged for
-// `part` of the node as a lost one.
+// From now on charges the job for the part of a lost node on which its trainers still run as for a node that it holds.
+// Until now it was charged for `part` of the node as a lost one.
 void HoldWhatRuns(const NodeState& node, double part, Job& job) {
   part = std::min(part, RunningPart(node, job.record.job().uid()));
   if (part <= kNothing) return;
@@ -46,7 +46,8 @@ void NoteLost(Turn& turn, Job& job, const Charged& node, double part) {
   CountCosts(turn, job);
   const double until = ChargedUntil(turn, job, node);
   if (until <= UnixNow(turn)) return;
-  // Providers are soon asked whether the lost node's machine has ended.
+  // The watch of the machines begins at once, so that providers are soon asked whether the lost node's machine has
+  // ended.
   turn.state.watch_nodes_at = turn.now;
   auto* lost = job.record.mutable_lost_nodes();
   const auto same = std::find_if(lost->begin(), lost->end(), [&](const Charged& known) {

@@ -14,9 +14,10 @@ namespace rekindle::core {
 // Charges the job for `part` of the node as a lost one, for as long as its machine may run.
 void NoteLost(Turn& turn, Job& job, const Charged& node, double part);
 
-// Ends the charge for a lost node, because it is heard of again or its machine has ended. What still runs on a node
-// that is heard of again is charged as held. `before` says that another machine is heard under the node's name, so that
-// the machine that had the name before has ended. Returns whether any job was charged for it as a lost node.
+// Ends the charge for a lost node, because it is heard of again or its machine has ended. If trainers still run on a
+// node that is heard of again, its part with these trainers is charged as held. `before` says that another machine is
+// heard under the node's name, so that the machine that had the name before has ended. Returns whether any job was
+// charged for it as a lost node.
 bool ForgetLostNode(Turn& turn, const std::string& node, bool before = false);
 
 // Ends the charge for each lost node once the time is over for which the job is charged for it. REQUIRES: the job's

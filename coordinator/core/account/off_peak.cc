@@ -52,8 +52,8 @@ std::vector<std::pair<int, int>> Spans(const v1::JobSpec::Goals& goals) {
   return spans;
 }
 
-// A minute in milliseconds. Times are rounded to milliseconds, because a time that stands for a full hour may lie a
-// little before it.
+// The milliseconds of a minute. Times are rounded to milliseconds, because the floating-point number for a full hour
+// may lie a little before the hour.
 constexpr int64_t kMinute = 60'000;
 
 int64_t TimeOfWeek(double unix_now) {

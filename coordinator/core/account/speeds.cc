@@ -71,8 +71,8 @@ double Scale(const PriceBook& book, const Job& job) {
 // a difference.
 bool AboutEqual(double a, double b) { return std::max(a, b) < scheduler::kAsFast * std::min(a, b); }
 
-// Updates the mean speed of a kind of machine. It is a mean over all reports so far, and over the last minutes in the
-// long run. Returns the new mean.
+// Updates the mean speed of a kind of machine, and returns it. At first all reports count alike. Later those of about
+// the last `kMeanSeconds` count most.
 double MeanOf(double now, double samples, SpeedMean& mean) {
   if (mean.count >= kEnough) samples = std::clamp(samples, mean.samples / kOutlier, mean.samples * kOutlier);
   const double newest = mean.count == 0 ? 1 : std::min(1.0, (now - mean.at) / kMeanSeconds);
@@ -123,7 +123,8 @@ void TakeSpeed(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const v1::JobRecord::MeasuredSpeed* known = FindMeasured(job, kind);
   if (samples <= 0 || (known == nullptr && job.speeds.size() >= kMaxKinds && job.speeds.count(kind) == 0)) return;
   const auto [at, is_new] = job.speeds.try_emplace(kind);
-  // The speed of this kind of machine was measured before the coordinator was restarted.
+  // The speed of this kind of machine was measured before the coordinator was restarted. It counts like the mean of
+  // many reports.
   if (is_new && known != nullptr) {
     at->second = {.samples = known->samples_per_second(), .at = turn.now, .count = 100 * kEnough};
   }
@@ -137,7 +138,8 @@ void TakeSpeed(Turn& turn, Job& job, const v1::TrainerReport& report) {
     entry = speeds->end() - 1;
   }
   entry->set_samples_per_second(mean);
-  // Until the first speed is measured, `step_samples` is in seconds of speed 1. It is converted to samples here.
+  // Until the first speed is measured, `step_samples` has the work of a step in seconds of a worker of speed 1. Now it
+  // is converted to samples.
   if (speeds->size() == 1 && known == nullptr) {
     job.record.set_step_samples(job.record.step_samples() * Scale(book, job));
   }

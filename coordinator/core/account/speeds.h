@@ -22,7 +22,8 @@ void TakeSpeed(Turn& turn, Job& job, const v1::TrainerReport& report);
 std::vector<double> SpeedsOf(const State& state, const Job& job,
                              const std::vector<std::pair<std::string, std::string>>& places);
 
-// Learns how much work a step is, whoever does it, once the members have worked together for some steps.
+// Learns how much work a step is, which does not depend on the machines, once the members have made some steps
+// together.
 void TakeStepWork(const State& state, Job& job);
 
 // Returns how many hours a step takes on as many workers of speed 1 as the job may have. The time is measured where

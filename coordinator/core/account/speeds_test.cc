@@ -70,7 +70,8 @@ TEST_F(SpeedsTest, AStepIsTheSameWorkWhoeverDoesIt) {
   On("d1");
   Steps(20, 2, 0.4);
   EXPECT_NEAR(StepHours(state_, job_), 0.5 / kHour, 1e-9);
-  // The new members' first times may still be those of the old ones, so they do not count at once.
+  // The job has got other members. The first times that they report may still be those of the members before them, so
+  // these times do not count at once.
   On("a1");
   Steps(1, 2, 0.4);
   EXPECT_NEAR(StepHours(state_, job_), 0.5 / kHour, 1e-9);
@@ -108,7 +109,8 @@ TEST_F(SpeedsTest, OneAbsurdReportMovesNothing) {
   Steps(1, 1, 1e-7);
   EXPECT_THAT(Speeds(), ElementsAre(1, 1, 1));
   EXPECT_THAT(effects_.events, IsEmpty());
-  // The core forgets the reports, as after a restart.
+  // The core forgets the reports of speeds, as after a restart of the coordinator. Only the record still has the
+  // speeds.
   job_.speeds.clear();
   Steps(1, 1, 0.05);
   EXPECT_THAT(Speeds(), ElementsAre(1, 1, 1));

@@ -48,7 +48,8 @@ double RateToCome(const State& state, const Job& job, double unix_now) {
 // Returns for how many seconds from now the job may spend. It is infinite where there is no limit.
 double Horizon(const State& state, const Job& job, double unix_now) {
   double seconds = kNever;
-  // Whoever holds the final state goes on trying until it is durable, so a finishing job may spend without limit.
+  // The members of a finishing job try to save its final state until that is durable, so the job may spend without
+  // limit.
   if (IsFinishing(job)) return seconds;
   for (const auto& [pool, nodes] : job.account.shares) {
     const double alone = AloneSeconds(state, pool);

@@ -59,7 +59,8 @@ void HalveMicroBatch(Turn& turn, Job& job, const std::string& id, const std::str
   }
   ScaleMicroBatch(job, now);
   const v1::JobSpec::Training* training = &SpecOf(job).training();
-  // A later job that takes over the size which this job's search found must not run out of memory, too.
+  // A later job may take over the size that this job's search has found. It must not run out of memory as well, so the
+  // smaller size replaces the found one.
   v1::MicroBatchSearch* search = job.record.mutable_micro_batch_search();
   if (search->micro_batch() > 0) {
     search->set_micro_batch(now);

@@ -53,7 +53,8 @@ std::string KeyOf(const Job& job, v1::Device device) {
   key.mutable_training()->set_activations(spec.training().activations());
   key.mutable_optimizer()->set_kind(spec.optimizer().kind());
   key.mutable_workers()->set_threads_per_rank(spec.workers().threads_per_rank());
-  // Staging for a checkpoint store takes memory, too.
+  // With a checkpoint store, a trainer also needs memory to stage checkpoints in, so the key tells whether there is
+  // one.
   key.mutable_checkpoint()->set_keep_last(spec.checkpoint().store().empty() ? 0 : 1);
   return common::Xxh3_128Hex(absl::StrCat(key.SerializeAsString(), "\n", device.SerializeAsString(), "\n",
                                           job.record.micro_batch_search().at_most()));
@@ -124,8 +125,8 @@ void TakeMicroBatch(Turn& turn, Job& job, const v1::TrainerReport& report) {
 std::string StaleMicroBatch(const Job& job, const v1::TrainerReport& report) {
   const int wanted = SpecOf(job).training().micro_batch();
   if (wanted <= 0 || report.micro_batch() == 0 || report.micro_batch() == wanted) return "";
-  // A trainer of an exact job has shown the digest of a fixed probe (ProbeDigest), which it computed with its own
-  // micro-batch size. So even a member has to start again when the size changes.
+  // In a job with `reduce: exact` each trainer has shown the digest of a fixed probe (ProbeDigest), which it computed
+  // with its own micro-batch size. So even a member of such a job has to start again when the size changes.
   const bool exact = common::ReduceOf(SpecOf(job).training().reduce()) == common::Reduce::kExact;
   if (!exact && FindMember(job, report.trainer()) != nullptr) return "";
   if (report.micro_batch() == common::kSearchingMicroBatch)

@@ -102,7 +102,7 @@ void ResolvePrecision(Turn& turn, Job& job) {
     turn.Changed(job);
     return;
   }
-  // A job with a generation was warned about its precision before the coordinator was restarted.
+  // A job that has a generation already was warned about its precision before the coordinator was restarted.
   if (job.record.membership().generation() > 0) return;
   const std::string text = UnfitPrecision(turn.state, SpecOf(job));
   if (text.empty()) return;

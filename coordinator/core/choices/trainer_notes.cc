@@ -53,8 +53,8 @@ void RememberNote(Turn& turn, Job& job, const v1::LeverStatus& lever, const std:
   if (lever.lever() == kRanges && !is_last) {
     if (!TellRanges(turn, job, lever.text(), node)) return turn.Changed(job);
   } else {
-    // The note that the lever `ranges` reports after the last step has its total savings, so the events about ranges do
-    // not wait any longer.
+    // Events about new ranges of micro-batches may be held back (flapping.h). The lever `ranges` reports its total
+    // savings after the last step, so a held event is emitted before this note.
     if (lever.lever() == kRanges) TellRangesNow(turn, job);
     turn.Emit(&job, lever.lever(), lever.text(), node);
   }

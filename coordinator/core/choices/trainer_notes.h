@@ -6,8 +6,8 @@
 
 namespace rekindle::core {
 
-// Keeps the newest note of each cost lever, by the lever's name, and emits it as an event. The event that the ranges of
-// micro-batches were cut anew may come later (see flapping.h).
+// Keeps the newest note of each cost lever, by the lever's name, and emits it as an event. An event about new ranges of
+// micro-batches may be held back for a while (see flapping.h).
 void RememberNote(Turn& turn, Job& job, const v1::LeverStatus& lever, const std::string& node);
 
 // Takes the notes on cost levers that a current member reports. All members report the same notes, so only a note that

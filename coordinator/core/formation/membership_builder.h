@@ -42,7 +42,8 @@ struct Origin {
   int step = 0;
   int attempt = 0;
   std::string manifest;
-  // `lost` says, as part of a sentence, what is missing of newer live state, which can therefore not be used.
+  // `lost` says, as part of a sentence, which parts of the live state of a later step are missing, so that this state
+  // cannot be used.
   std::string lost;
 };
 

@@ -83,7 +83,7 @@ double SecondsToSave(const State& state, const Job& job, double now) {
 }
 
 void SaveAtYield(Turn& turn, Job& job, bool nobody_stays) {
-  // The members were told to save already, and the seconds that they have for it count from then.
+  // If the members were told earlier to save, their seconds for that count from then and are not set again.
   if (job.regroup.yield_checkpoint) return;
   job.regroup.yield_checkpoint = true;
   job.regroup.yield_within_seconds = nobody_stays ? SecondsToSave(turn.state, job, turn.now) : 0;
@@ -108,7 +108,7 @@ void ConsiderChange(Turn& turn, Job& job) {
   int staying = 0;
   const auto leave = WantLeave(turn.state, job, staying);
   const bool nobody_stays = staying == 0;
-  // A job that has nothing left to do but to save lets a trainer take another's place, but does not grow.
+  // A job that only has to save its final state lets a new trainer replace one that leaves, but does not grow.
   const bool only_saves = IsFinishing(job) || AllStepsMade(job);
   const auto join = only_saves && !leave ? std::nullopt : WantJoin(turn, job, MaxWorkers(job) - staying);
   if (job.regroup.yielding) {
@@ -116,7 +116,8 @@ void ConsiderChange(Turn& turn, Job& job) {
     return;
   }
   if (nobody_stays && !join) {
-    // A finishing job tries to save its final state already, and nothing else can be done for this state.
+    // All members have to leave, and nobody joins. A finishing job tries to save its final state already, and can do no
+    // more than that.
     if (IsFinishing(job)) return;
     if (leave && reasons.empty() && PausesBeforeSave(turn, job)) return;
   }

@@ -52,7 +52,8 @@ RestorePoint ChooseSource(Turn& turn, Job& job, const std::vector<Candidate>& po
   const auto live_is_enough = [&] { return best != nullptr && best->step >= DurableStep(job); };
   if (!live_is_enough() && !pool.empty()) point = ChooseRestorePoint(turn, job, pool);
   if (live_is_enough()) {
-    // The live state may be enough now because the durable checkpoint has just turned out to be damaged.
+    // ChooseRestorePoint may have found that the durable checkpoint is damaged. Then the live state is enough after
+    // all.
     point = {.waits_for = "", .origin = {Origin::Kind::kRank, best->step, best->attempt, "", ""}, .pool = first};
   }
   point.origin.lost = DescribeLost(job, pool);

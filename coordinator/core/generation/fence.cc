@@ -26,8 +26,8 @@ std::vector<std::string> NodesOf(const v1::Membership& membership) {
   return nodes;
 }
 
-// Returns whether silence ends a generation. It never does where an earlier epoch's coordinator formed it, because that
-// coordinator may still tell the members that their generation goes on.
+// Returns whether a generation ends when its members hear nothing of the coordinator. It does not where the coordinator
+// of an earlier epoch formed it, because that coordinator may still tell the members that their generation goes on.
 bool EndsBySilence(const State& state, const v1::Membership& membership) {
   return membership.lease_seconds() > 0 && Epoch{membership.epoch(), membership.epoch_tag()} == state.epoch;
 }
@@ -49,12 +49,13 @@ void End(const Turn& turn, Job& job) {
   job.record.set_ended_generation(job.record.membership().generation());
   turn.Save(job);
   job.regroup.silence.clear();
-  // A planning cycle is due, because the slots of lost nodes were kept for the generation that has ended.
+  // Makes a planning cycle due where a node is lost. Slots on lost nodes were kept while this generation might still
+  // step, and other jobs may have them now.
   turn.state.plan_due = turn.state.plan_due || turn.state.any_lost;
 }
 
-// Records that none of the trainers on the node runs any more. Returns false where no job that is not over has a
-// trainer or a member there.
+// Records that none of the trainers on the node runs any more. Returns false where the node has neither a trainer nor a
+// member of a job that still goes on.
 bool RecordDeathsOn(Turn& turn, const std::string& node, const std::string& death) {
   bool any = false;
   for (auto& [uid, job] : turn.state.jobs) {
@@ -88,8 +89,8 @@ bool EndGivenUpOn(Turn& turn, const std::string& node) {
   return any;
 }
 
-// Returns whether a member may be missing. The first sign is enough: an agent that looks for the member can tell at
-// once, and then nobody needs to wait.
+// Returns whether there is any sign that the member's process is gone. A weak sign is enough to have an agent look for
+// the process, and where the agent does not find it, nobody has to wait for the lease to end.
 bool IsMissing(const State& state, const v1::Member& member, const Trainer* trainer) {
   if (trainer != nullptr && !trainer->death.empty()) return true;
   const auto node = state.nodes.find(member.node());
@@ -165,7 +166,8 @@ void AwaitEnd(Turn& turn, Job& job, const std::vector<MemberView>& views) {
 void TakeLease(Turn& turn, Job& job, const LeaseChecked& checked) {
   if (IsOver(job) || HasEnded(job) || checked.generation != job.record.membership().generation()) return;
   if (checked.seconds_left > 0) {
-    // The server answered a member after the core had last heard of one, so the lease has not ended yet.
+    // Each answer to a member renews the members' lease. The server gave such an answer after the core had last heard
+    // of a member, so the lease ends later than the core thought.
     job.regroup.ask_lease_at = turn.now + checked.seconds_left;
     return turn.Wake(job, job.regroup.ask_lease_at);
   }
@@ -219,8 +221,8 @@ void RefreshSought(const Turn& turn, double now) {
   std::set<std::string> doubted;
   const double begins = turn.state.started + turn.state.tunables.reconnect_seconds;
   if (now < begins) {
-    // Members that are still missing at `begins` send nothing that would cause another look at them, so the look is due
-    // then in any case.
+    // Before `begins` nobody is sought, because trainers may still be on their way back to the restarted coordinator.
+    // At `begins` the core looks for missing members even if no report arrives that would make it do so.
     turn.state.watch_nodes_at = std::min(turn.state.watch_nodes_at, begins);
     return;
   }
@@ -243,7 +245,8 @@ void RefreshSought(const Turn& turn, double now) {
   }
   if (doubted == turn.state.doubted) return;
   turn.state.doubted = std::move(doubted);
-  // A planning cycle is due, because it makes the orders to the pools, and an order names the doubted nodes.
+  // Makes a planning cycle due, because only that sends orders to the pools. An order names the doubted nodes, so that
+  // the provider says whether their machines have ended.
   turn.Replan();
 }
 

@@ -21,8 +21,8 @@ bool NoteEnd(Turn& turn, Job& job, const std::vector<MemberView>& views);
 void ForgetEnd(const Turn& turn, Job& job);
 
 // Waits for the end of a generation that has not ended. Where none of its members is heard of, an event says so, and
-// the server is asked whether the lease has ended. Only the server knows of the answers that members get to other calls
-// than their reports.
+// the server is asked whether the members' lease has ended. An answer to any call of a member renews the lease, and the
+// core sees only the members' reports.
 void AwaitEnd(Turn& turn, Job& job, const std::vector<MemberView>& views);
 
 // Takes the server's answer on whether the lease of a generation has ended.

@@ -68,8 +68,9 @@ void FreeOtherSlots(const Turn& turn, const Job& job, const std::vector<Candidat
   turn.Replan();
 }
 
-// Forms the generation that next tries to save the final state. Each shard is on one member only, so that members hold
-// no more of the optimizer's state than while they trained.
+// Forms the generation that next tries to save the final state. Fewer members may be left than trained, so each shard
+// has only one holder here. With two holders of each, a member would have to hold more of the optimizer's state than
+// while it trained.
 void FormToSave(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
   const Candidate best = *FindBest(pool);
   const Origin origin{Origin::Kind::kRank, best.step, best.attempt, "", ""};
@@ -121,7 +122,8 @@ bool TakeFailedSave(Turn& turn, Job& job, const FinalState& final, const std::ve
 }
 
 void PostponeFinal(const Turn& turn, Job& job) {
-  // The pause before the next try is short because the other members may have to leave soon.
+  // The last try to save the final state ended because its members lost each other. The pause before the next try is
+  // short, because the members that are left may have to leave soon.
   constexpr double kLongest = 5;
   v1::JobRecord::Finishing* finishing = FinishingOf(job);
   finishing->set_tries(finishing->tries() + 1);
@@ -132,8 +134,8 @@ void PostponeFinal(const Turn& turn, Job& job) {
 void KeepFinal(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
   v1::JobRecord::Finishing* finishing = FinishingOf(job);
   const std::vector<Candidate> holders = ChooseHolders(turn.state, job, pool, FindBest(pool)->step);
-  // `takers` do not hold the final state and can take it over: first members that tried to in vain before, then
-  // joiners.
+  // `takers` are trainers without the final state that can take it over from holders that must leave: first members of
+  // the last generation that did not get the state in it, then joiners.
   std::vector<Candidate> takers;
   for (const Candidate& candidate : pool) {
     const auto is_it = [&](const Candidate& holder) { return holder.trainer == candidate.trainer; };
@@ -225,7 +227,7 @@ void SaveFinalNow(Turn& turn, Job& job, const std::string& store) {
   if (!store.empty()) {
     job.record.set_final_store(store);
     job.record.mutable_job()->mutable_status()->set_final_store(store);
-    // The error came from the earlier store, and says nothing about the new one.
+    // The job's error tells why the earlier store could not take the final state, and says nothing about `store`.
     finishing->clear_error();
     turn.Emit(&job, "final_store", absl::StrCat("the final checkpoint goes to ", store, ", as the user asked"));
   }

@@ -137,7 +137,7 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
       return false;
     const v1::TrainerReport& report = view.trainer->report;
     digests[report.state_digest()].push_back(ShortName(view.member->trainer()));
-    // Members with equal digests of their state are at equal steps, so that the step of any of them will do.
+    // Members whose states have equal digests have made equally many steps, so it does not matter whose step is taken.
     step = report.step();
     if (step < SpecOf(job).training().steps()) early = Bounded(report.stop_reason());
     finished += !gone;
@@ -145,8 +145,8 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   if (finished == 0) return false;
   if (digests.size() == 1) {
     if (!IsFinalDurable(job, step)) {
-      // Too few members may be left to have all of the final state. Then there is nothing to keep, and the job goes
-      // back.
+      // The members that are left may not have all of the final state together. Then they keep nothing, and the job
+      // goes back to an earlier state.
       const bool is_lost = !job.active && !IsFinishing(job) && FindBest(StoppedMembers(job, views)) == nullptr;
       if (is_lost) return false;
       return TakeFailedSave(turn, job, {step, digests.begin()->first, early, finished}, views);
@@ -260,7 +260,7 @@ void TryForm(Turn& turn, Job& job) {
     return;
   }
   best = FindBest(pool);
-  // The store has newer state than the living members have.
+  // The members' state is not used where the store has newer state.
   if (best != nullptr && best->step < DurableStep(job)) best = nullptr;
   if (best == nullptr && !job.regroup.forming.removed.empty()) return FormWithRemoved(turn, job);
   if (best == nullptr) return FormWithoutMembers(turn, job, views, std::move(pool));

@@ -26,8 +26,9 @@ bool IsSpoiled(const Job& job, const std::vector<Candidate>& pool, const std::st
   });
 }
 
-// Returns the durable checkpoint. Returns one of a higher step instead, which may be only in the memory of nodes, where
-// a candidate finds it and no candidate misses it.
+// Returns the checkpoint that the job should restore: of those that candidates have found and the durable one, the one
+// of the highest step. A checkpoint may be found that lies only in the memory of nodes. One that some candidate reports
+// as missing does not count.
 v1::Checkpointed Wanted(const Job& job, const std::vector<Candidate>& pool) {
   v1::Checkpointed wanted = job.record.checkpoint();
   for (const Candidate& candidate : pool) {
@@ -125,9 +126,9 @@ RestorePoint WaitFor(Turn& turn, Job& job, const v1::Checkpointed& wanted, const
   return point;
 }
 
-// Returns whether enough machines have read wrong bytes, as a single one is no proof. As many workers as the job needs
-// must have read the checkpoint. Others get a minute to read it too, unless all workers that the job has slots for have
-// done so.
+// Returns whether enough machines have read wrong bytes in the checkpoint to prove that it is damaged. One machine
+// alone may read wrongly. At least as many workers as the job needs must have read the checkpoint. Other workers get a
+// minute to read it, too, unless the workers in all of the job's slots have read it already.
 bool AllHaveRead(Turn& turn, Job& job, const std::vector<Candidate>& pool) {
   constexpr double kPatienceSeconds = 60;
   const auto there = static_cast<int>(pool.size());
@@ -183,8 +184,8 @@ RestorePoint ChooseRestorePoint(Turn& turn, Job& job, const std::vector<Candidat
     }
   }
   if (found.whole.empty()) return WaitFor(turn, job, wanted, found);
-  // Candidates that still look for the checkpoint may be ready in a moment. Those that are not join later and are
-  // handed the state.
+  // The next generation waits a moment for candidates that still look for the checkpoint. Those that do not find it in
+  // that time join the job later, and then get the state from its members.
   const double until = job.regroup.ready_since + turn.state.tunables.formation_seconds;
   if (found.looking && turn.now < until) {
     turn.Wake(job, until);

@@ -66,7 +66,7 @@ TEST_F(RetriesTest, TwentyInARowPauseTheJobAndGiveItsNodesBack) {
   EXPECT_THAT(said, Contains("n1 <- nothing to run"));
   EXPECT_THAT(said, Contains("n2 <- nothing to run"));
   EXPECT_THAT(Status(), HasSubstr("PAUSED, generation 20, step 0: 20 generations in a row"));
-  // No new trainer is started, because the job's earlier trainer has not left yet.
+  // The paused job gets no trainer when its node reports again, nor after a restart of the coordinator.
   EXPECT_THAT(Run("node n1 up slots=2"), Not(Contains(HasSubstr("run job"))));
   Run("restart");
   EXPECT_THAT(Run("live 30"), Not(Contains(HasSubstr("run job"))));

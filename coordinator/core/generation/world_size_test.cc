@@ -70,7 +70,7 @@ TEST_F(WorldSizeTest, NodesBeyondItAreSpares) {
   EXPECT_THAT(Status(), HasSubstr("RUNNING, generation 3, step 2"));
 }
 
-// An earlier release may have accepted a job that asks for more workers than the largest world size.
+// A job may ask for more workers than the largest world size allows, because an earlier release accepted it.
 TEST_F(WorldSizeTest, AHigherMinimumAndMaximumAreTakenForIt) {
   Run("submit job micro_batches=200 min=65 max=4096");
   AddNodes(0, kMost + 1);

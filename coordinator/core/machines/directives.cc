@@ -123,7 +123,8 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
   if (MustTell(job, id)) return ToldToTell();
   const Trainer* trainer = FindTrainer(job, id);
   const bool is_known = trainer != nullptr && (trainer->reported || !trainer->death.empty());
-  // The trainer's last request came when the job was still unknown to the coordinator.
+  // The job has no membership yet, and no report of the trainer is known. The coordinator did not know the job when the
+  // trainer reported last, so the trainer has to report now which membership it is in.
   if (!is_known && !IsOver(job) && job.record.membership().generation() == 0) return ToldToTell();
   if (IsOver(job)) {
     return Told(v1::TrainerDirective::EXIT,

@@ -34,8 +34,8 @@ void StopDraining(Turn& turn, NodeState& node, const std::string& why) {
   const std::string& name = node.record.name();
   const std::string text = absl::StrCat("node ", name, " ", why);
   turn.Emit(nullptr, "node_ready", text, name);
-  // Members that were told to stop at a step boundary because the node drains still stop there, but none of them
-  // leaves.
+  // Members that were told to stop at a step boundary because the node drained still stop there, but none of them has
+  // to leave any more.
   for (auto& [uid, job] : turn.state.jobs) {
     const auto& members = job.record.membership().members();
     const bool any = std::any_of(members.begin(), members.end(), [&](const auto& m) { return m.node() == name; });
@@ -121,7 +121,7 @@ void Undrain(Turn& turn, const std::string& name) {
                      "): it takes work again where that is withdrawn, or once its worker is started again"));
   } else {
     StopDraining(turn, node, "takes work again, as the user asked");
-    // The node may now be idle for as long as any other node of its pool before it is sent home.
+    // The node's idle time begins anew, so that it is not told to leave because it served no job while it drained.
     node.idle_since = kNever;
   }
 }

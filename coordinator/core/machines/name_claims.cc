@@ -14,7 +14,8 @@ namespace {
 // At most this many other machines that report under one node's name are told apart.
 constexpr size_t kMaxClaims = 8;
 constexpr double kForgetSeconds = 60;
-// A machine whose claim is not decided yet calls many times a second, so one that is silent for longer has gone.
+// A machine whose claim is not decided yet calls many times a second. So a machine with a claim that has been silent
+// for more than this many seconds has gone.
 constexpr double kSpeaksAgainSeconds = 3;
 constexpr size_t kLongestKey = 600;
 constexpr size_t kLongestVersion = 64;
@@ -27,8 +28,8 @@ Sender WhoSpeaks(const NodeState& node, const v1::NodeReport& report) {
   if (record.incarnation().empty()) return Sender::kNode;
   if (record.incarnation() != report.incarnation()) return Sender::kOther;
   if (record.agent_incarnation() == report.agent_incarnation()) return Sender::kNode;
-  // A home folder on a machine has one agent at a time. So the folder's earlier agent is dead, and only its last
-  // reports may still arrive.
+  // A home folder on a machine has one agent at a time. So where a new agent reports from the node's folder, the
+  // earlier agent is dead, and only reports that it sent before may still arrive.
   if (record.home().empty() || record.home() != report.home()) return Sender::kOther;
   return node.past_agents.contains(report.agent_incarnation()) ? Sender::kStale : Sender::kNode;
 }
@@ -102,12 +103,13 @@ bool IsGone(const Turn& turn, const NodeState& node, const NameClaim& claim, boo
   const Tunables& tunables = turn.state.tunables;
   if (node.reported) {
     const double patience = alone ? tunables.hung_up_seconds : tunables.name_seconds;
-    // A node that was probed earlier and is silent since had its time to answer before the other machine came.
+    // The node may have been probed before the other machine opened its claim. If the time to answer that probe was
+    // over by then, the node gets no more time.
     const bool had_time = node.asked_at > node.heard && node.asked_at + patience <= claim.since;
     return had_time || turn.now >= claim.again + patience;
   }
-  // The coordinator knows the node from its record alone. The node may be on its way back after the coordinator was
-  // restarted.
+  // The coordinator was restarted and knows the node from its record alone, because the node has not reported since.
+  // The node gets time to report again before another machine may have its name.
   const double back_by = turn.state.started + tunables.reconnect_seconds;
   if (turn.now < std::max(claim.again, back_by) + tunables.name_seconds) return false;
   return claim.recorded || std::none_of(node.claims.begin(), node.claims.end(), [&](const NameClaim& other) {
@@ -121,9 +123,9 @@ bool IsTheNode(Turn& turn, NodeState& node, const NodeReported& event, const std
   const v1::NodeReport& report = event.report;
   const Sender sender = WhoSpeaks(node, report);
   if (sender != Sender::kOther) return sender == Sender::kNode;
-  // Only a few claims to one name are kept. Where more machines report under the name, each new claim drops an older
-  // one, which is opened again at its machine's next report, and so on. So a claim that is opened in such a crowd is
-  // refused at once, and no event tells of it.
+  // Only a few claims to one name are kept. Where more machines than that report under the name, each new claim drops
+  // an older one, whose machine opens it again with its next report. So that this emits no event each time, a claim is
+  // refused at once when there are too many.
   const bool crowded = node.claims.size() >= kMaxClaims;
   NameClaim& claim = ClaimOf(node, report);
   claim.agent = report.agent_incarnation();
@@ -186,7 +188,8 @@ const NameClaim* FindClaim(const NodeState& node, const std::string& agent) {
 
 bool MaySpeakFor(const NodeState& node, const std::string& agent) {
   if (node.record.incarnation().empty() || node.record.agent_incarnation() == agent) return true;
-  // The node's error may be for an agent that was refused before it could become the node's agent.
+  // The report of a new agent of the node may have been refused, so that the record does not have this agent. Then the
+  // node's error is meant for it.
   return !node.error.empty() && FindClaim(node, agent) == nullptr;
 }
 

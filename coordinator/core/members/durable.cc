@@ -36,7 +36,8 @@ std::optional<v1::Checkpointed> ParseManifestName(const std::string& name) {
   return checkpoint;
 }
 
-// Returns the newest step that the job has made, as far as is known. Steps are given up if a new line begins below it.
+// Returns the newest step that the job has made, as far as is known. A new line of the job's history that begins at an
+// earlier step gives up the steps after that one.
 int StepAtHand(const Job& job) { return std::max(DurableStep(job), job.record.job().status().step()); }
 
 // Shows the newest durable checkpoint in the job's status. `at` is the Unix time in seconds when the checkpoint was

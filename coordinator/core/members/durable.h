@@ -30,8 +30,8 @@ bool HoldsState(const Job& job, const v1::TrainerReport& report);
 // Takes from a trainer's report which checkpoint the trainer knows to be durable.
 void TakeDurableCheckpoint(Turn& turn, Job& job, const v1::TrainerReport& report);
 
-// Gives the newest checkpoint up because its bytes are wrong for everybody who reads them. The job counts on `older`
-// from now on. `why` names who read what.
+// Gives the newest checkpoint up because its bytes are wrong for everybody who reads them. From now on `older` counts
+// as the job's newest durable checkpoint. `why` names who read what.
 void GiveUpDamaged(Turn& turn, Job& job, const v1::Checkpointed& older, const std::string& why);
 
 // Returns OK, or why the job cannot go on from the checkpoint `from`. INVALID_ARGUMENT says that `from` names no

@@ -130,7 +130,8 @@ std::string AwaitOneGroup(Turn& turn, Job& job) {
 }
 
 bool IsCompared(const Job& job, const std::string& trainer) {
-  // After the first membership, candidates are compared with the job's record instead.
+  // AwaitOneGroup compares candidates with one another only before the job's first membership. After it, each trainer
+  // is compared with the identity in the job's record when it reports.
   if (job.record.membership().generation() > 0) return true;
   return std::any_of(job.record.identities().begin(), job.record.identities().end(),
                      [&](const v1::JobRecord::Identity& one) { return one.slot() == ShortName(trainer); });

@@ -15,8 +15,8 @@ namespace rekindle::core {
 namespace {
 
 // Returns whether a member has stopped. A report from the newest generation settles it. A report from an older
-// generation comes from a trainer that had not entered the newest generation when that was ended. Such a report counts
-// once the trainer has seen that it has to wait.
+// generation comes from a trainer that had not entered the newest generation before its end. Such a report counts once
+// the trainer has seen that it has to wait.
 bool HasStopped(const State& state, const Job& job, const Trainer& trainer) {
   const v1::TrainerReport& report = trainer.report;
   switch (report.phase()) {

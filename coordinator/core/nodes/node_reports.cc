@@ -215,8 +215,8 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     }
     turn.state.watch_nodes_at = std::min(
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
-    // The agent of a draining node is told to leave only while it is heard of, so this report may be the one that was
-    // awaited.
+    // The agent of a draining node is told to leave only while it is heard of. Where it was not told yet, this report
+    // makes that possible, so the core has to act on it.
     const bool goes_home = node.record.draining() && node.record.drained_agent() != report.agent_incarnation();
     return TakeRecords(turn, report) || goes_home;
   }

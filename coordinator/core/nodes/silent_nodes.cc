@@ -50,8 +50,9 @@ ByNode TrainersSpeakBy(const State& state) {
     for (const auto& [id, trainer] : job.trainers) {
       if (!trainer.reported) continue;
       const auto silent = asked.find(trainer.report.node());
-      // After a failure every trainer of the job reports at once, and does not wait to the end of its long poll. The
-      // last report of a trainer that has died since still shows that its node was there then.
+      // After a failure the nodes are probed, and every trainer of the job reports at once. So a trainer that has not
+      // reported since its node was probed gets no more time for its long poll. A dead trainer gets none either, but
+      // its last report shows until when its node lived.
       const bool speaks = trainer.death.empty() && (silent == asked.end() || trainer.heard > silent->second);
       speaks_at(trainer.report.node(), trainer.heard + (speaks ? PollSeconds(trainer.report.wait_ms()) : 0));
     }
@@ -107,13 +108,13 @@ void SetLost(Turn& turn, NodeState& node, bool lost, double silent_seconds) {
 void SendHome(Turn& turn, const std::string& name, NodeState& node) {
   const bool goes_home = node.record.drained_agent() != node.report.agent_incarnation();
   if (!node.record.draining() || !node.reported || (!goes_home && node.slots.empty())) return;
-  // A silent agent may have started the trainers that it was told to run last, so its node is not sent home yet.
+  // A silent agent may have started the trainers that it was told to run last, so it is not told to leave yet.
   if (!node.slots.empty() && turn.now > ExpectedAt(node)) return;
   if (!IsDrained(turn.state, name)) return;
-  // Jobs are charged for their slots on a draining node until nothing is left on it.
+  // Nothing of any job is left on the node, so jobs are not charged any longer for their slots on it.
   node.slots.clear();
   if (!goes_home) return;
-  // The record keeps which agent was sent home, so that the node is welcome again when somebody starts a new one.
+  // The record keeps which agent was told to leave, so that the node takes work again when somebody starts a new one.
   node.record.set_drained_agent(node.report.agent_incarnation());
   turn.Save(node);
   turn.Replan();

@@ -40,7 +40,8 @@ scheduler::Recovery RecoveryOf(const State& state, const Job& job) {
 }
 
 int IndexOf(const std::vector<std::string>& pools, const std::string& pool) {
-  // Most calls are about the pool that a unit leaves or was interrupted in, and most units have no such pool.
+  // This check saves time: most calls ask for the pool that a unit leaves or was interrupted in, and most units have no
+  // such pool, so that the name is empty.
   if (pool.empty()) return scheduler::kNone;
   const auto at = std::find(pools.begin(), pools.end(), pool);
   return at == pools.end() ? scheduler::kNone : static_cast<int>(at - pools.begin());

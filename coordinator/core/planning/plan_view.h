@@ -64,7 +64,7 @@ struct OrderedNodes {
   std::vector<NodeState*> released;
 };
 
-// A PlanView points into the state. It is valid as long as nothing is added to the state or removed.
+// A PlanView points into the state. It is valid as long as nothing is added to the state or removed from it.
 struct PlanView {
   // `groups` are in the order of `fleet.pools`, where the pools that take orders come first.
   std::vector<Group> groups;

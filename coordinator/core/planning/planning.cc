@@ -36,7 +36,8 @@ JobFacts FactsOf(const State& state, const Job& job) {
     }
   }
   if (!job.giving_up.empty()) {
-    // What the job gives up is free once its members have left.
+    // A slot that the job gives up becomes free when its member leaves or dies, and another cycle is due then. The next
+    // generation or a death shows that.
     facts.generation = job.record.membership().generation();
     facts.deaths = job.record.deaths_size();
   }

@@ -179,7 +179,8 @@ class Cycle {
     if (job.giving_up != slots.before) again_.insert(j);
     TellKept(turn_, slots);
     const std::vector<std::string> news = NewlyGiven(slots);
-    // TellMoved has emitted the reason already.
+    // Where the job moves to another kind of device, TellMoved has emitted an event already that says why slots are
+    // given up.
     if (news.empty() || slots.moved) return;
     turn_.Emit(
         &job, "preempted",

@@ -75,8 +75,8 @@ class Ordering {
         pool_(turn.state.pools[name]) {}
 
   double Run(int missing, const std::string& why) {
-    // It is not known yet which jobs are served by nodes that were not heard of since the coordinator started. They
-    // likely serve the jobs that lack nodes.
+    // `silent` counts nodes that were not heard of since the coordinator started, so that it is not known which jobs
+    // they serve. They likely serve the jobs that seem to lack nodes, so that number of nodes is not ordered anew.
     const auto silent =
         static_cast<int>(std::count_if(nodes_.there.begin(), nodes_.there.end(),
                                        [](const NodeState* node) { return !node->reported && node->slots.empty(); }));
@@ -151,7 +151,8 @@ class Ordering {
     const auto content = [](const PoolOrder& order) {
       return std::tie(order.nodes, order.release, order.end, order.look_for);
     };
-    // Where the pool runs nothing beyond the order, it makes no difference what would become of the surplus.
+    // An order is sent again only if it has changed. A change of what becomes of surplus machines counts only where the
+    // pool runs more machines than were ordered, or machines that are not this cluster's.
     const bool matters = pool_.reported.not_ours || pool_.reported.running > order_.nodes;
     const bool same_surplus = order_.surplus == pool_.told.surplus || !matters;
     if (!first && same_surplus && content(order_) == content(pool_.told)) return;
@@ -247,7 +248,8 @@ double WatchPools(Turn& turn) {
   for (auto& [name, pool] : turn.state.pools) {
     const PoolPrices* prices = FindPool(turn.state.prices, name);
     if (prices == nullptr || !prices->ordered) {
-      // The pool takes no orders any more, so nobody reports on its machines.
+      // The pool takes no orders any more, so no provider reports on its machines, and what is known of them would
+      // become wrong.
       pool.machines.clear();
       continue;
     }

@@ -18,8 +18,8 @@ double WatchPools(Turn& turn);
 
 // Orders, after a planning cycle, the nodes that jobs are to have and those that a pool always keeps. Nodes that are
 // still leaving are ordered on top, so that a replacement comes before the leaver goes. `missing` counts by group the
-// slots for which there is no node, and `why` holds by group the reason for a change. Tells nodes to leave that have
-// served no job for too long. Returns the time at which OrderPools has to be called again.
+// slots for which there is no node, and `why` holds by group the reason for a changed order. Tells nodes to leave that
+// have served no job for too long. Returns the time at which OrderPools has to be called again.
 double OrderPools(Turn& turn, const PlanView& view, const std::vector<int>& missing,
                   const std::vector<std::string>& why);
 

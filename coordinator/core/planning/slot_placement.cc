@@ -146,7 +146,7 @@ std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan
   std::vector<size_t> next(view.groups.size(), 0);
   std::vector<int> missing(view.groups.size(), 0);
   for (const size_t j : order) {
-    // A halted job has room for less than its minimum, and gets no slots.
+    // A halted job gets no slots, because the planner has found room for fewer workers than the job needs.
     if (!view.jobs[j].job->record.halt().empty()) continue;
     for (const scheduler::Slots& s : plans[j].allotment.slots) {
       const auto held = static_cast<int>(view.jobs[j].held[s.pool].size());

@@ -22,14 +22,14 @@ std::vector<NodeSlot> LivingSlots(const Job& job);
 
 // Returns whether the slot, given as "<node>/<slot>", has a trainer of the job that is no member and can become one.
 bool CouldJoin(const Turn& turn, const Job& job, const std::string& slot);
-// Returns whether that slot has a trainer of the job that is a member, or can join.
+// Returns whether the slot `at` has a trainer of the job that is a member or can become one.
 bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at);
 
 // Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.
 void FreeSlots(State& state);
 
-// Lets the rest of a gang stay in the old pool until the whole gang has slots in the other pool that the plan names,
-// because the rest keeps the gang's state.
+// Lets a gang keep its slots in the old pool until the whole gang has slots in the pool that the plan names, because
+// the members in the old pool have the gang's state.
 void KeepTheRest(const PlanView& view, const JobSlots& slots, scheduler::JobPlan& plan);
 
 // Gives free slots to jobs as far as their plans go. A slot keeps its job as long as the slot and the job exist.

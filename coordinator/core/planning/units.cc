@@ -74,7 +74,7 @@ void OrderUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std:
                 int unit_nodes) {
   const std::vector<Unit> before = std::exchange(job.wishes.units, {});
   job.wishes.units.reserve(before.size());
-  // Pointers are cheaper to move than units.
+  // Sorts pointers to the units and not the units, because a sort moves what it sorts, and a unit is larger.
   std::vector<const Unit*> left;
   for (const Unit& unit : before) left.push_back(&unit);
   std::stable_sort(left.begin(), left.end(), [](const Unit* a, const Unit* b) { return ComesBefore(*a, *b); });
@@ -127,7 +127,8 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
     if (kept[unit.leaving] < there) {
       ++kept[unit.leaving];
     } else {
-      // The slot in the old pool, which the unit was to keep, is lost or was given up.
+      // The unit was to keep its slot in the old pool until it had moved, but the job has lost that slot or given it
+      // up.
       unit.leaving.clear();
     }
   }
@@ -152,7 +153,8 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
       if (unit.since > -kNever) turn.state.recovery.Started((turn.now - unit.since) / kHour);
     });
     for (int more = held - static_cast<int>(units.size()); more > 0; --more) {
-      // The job holds more slots than it has units, because it had these slots before a restart.
+      // After a restart of the coordinator, the job still holds its earlier slots, but may have no units for them. Then
+      // each such slot becomes a unit.
       found.push_back({.pool = pool, .placed = true, .working = count.working > 0});
     }
     const auto state = turn.state.pools.find(pool);

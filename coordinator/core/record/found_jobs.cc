@@ -24,7 +24,8 @@ bool ReadsStoreOf(const State& state, const std::string& node, const FoundJob& j
     if (other == node) return true;
     const auto known = state.nodes.find(other);
     readers += known != state.nodes.end() && known->second.reported && !known->second.lost;
-    // The loop ends early because a job may run on thousands of nodes, and the loop runs for each of them.
+    // The loop ends as soon as enough other nodes read the store. A job may run on thousands of nodes, and this
+    // function is called for each of them.
     if (readers == kReaders) return false;
   }
   return false;

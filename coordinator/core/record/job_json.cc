@@ -168,7 +168,7 @@ v1::JobFile MakeJobFile(const v1::JobRecord& record, const v1::ClusterIdentity& 
 }
 
 absl::Status CheckFitsJobFile(const v1::JobSpec& resolved) {
-  // JSON is slow to make, so small specs are let through without it.
+  // A spec of few serialized bytes certainly fits, so it is not turned into JSON, which is slow.
   if (resolved.ByteSizeLong() <= kMaxSpecBytes / kMostJsonGrowth) return absl::OkStatus();
   const size_t bytes = JsonOf(resolved).size();
   if (bytes <= kMaxSpecBytes) return absl::OkStatus();

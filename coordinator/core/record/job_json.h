@@ -32,7 +32,8 @@ inline constexpr size_t kMostJsonGrowth = 32;
 // record.
 absl::Status CheckFitsJobFile(const v1::JobSpec& resolved);
 
-// No generation and no epoch may have a higher number than this, because no later one could pass it any more.
+// No generation and no epoch in a job.json may have a higher number than this. Each later one needs a higher number,
+// and an `int` must have enough of them left.
 inline constexpr int kMostNumber = 1'000'000'000;
 
 // Returns the bytes of a job.json as they are in the store (checkpoint/format/framed_job_file.h). Returns

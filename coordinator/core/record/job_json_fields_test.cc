@@ -164,7 +164,8 @@ TEST(JobFileFieldsTest, NoFieldIsForgotten) {
         field->is_repeated() ? reflection->FieldSize(message, field) > 0 : reflection->HasField(message, field);
     EXPECT_EQ(there, kKept.contains(path)) << path;
   });
-  // What job.json keeps is the same afterwards, to the last bit.
+  // Fields that job.json keeps have the same values after the record was written to a job.json and read from it, to the
+  // last bit.
   v1::JobRecord expected = record;
   for (const std::string& path : kLeftOut) {
     const std::string field = path.substr(path.rfind('.') + 1);

@@ -10,7 +10,7 @@ namespace rekindle::core {
 void NoteAhead(Job& job, const v1::TrainerReport& report) {
   // A trainer that waits to join is in no generation, whatever generation it was in last.
   const bool is_in_one = report.phase() != v1::TRAINER_READY && report.phase() != v1::TRAINER_STARTING;
-  // A reported generation is over where the store knows a later one.
+  // A reported generation is over where the store knows a later one, so it does not count then.
   const bool is_above = report.generation() > job.record.membership().generation() &&
                         report.generation() >= job.record.store_generation();
   if (job.ahead.empty()) job.ahead_since = kNever;

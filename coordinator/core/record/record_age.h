@@ -1,6 +1,6 @@
-// Finds records that are older than what lives. A record that was brought back from a copy may be older: then a trainer
-// may report a generation above the one that the record knows. Nothing is decided on such a record until all trainers
-// that are known to live have told their membership.
+// Finds records of jobs that are older than what the jobs' living trainers report. A record that was brought back from
+// a copy may be older: then a trainer may report a generation above the one that the record knows. Nothing is decided
+// on such a record until all trainers that are known to live have told their membership.
 #ifndef REKINDLE_COORDINATOR_CORE_RECORD_RECORD_AGE_H_
 #define REKINDLE_COORDINATOR_CORE_RECORD_RECORD_AGE_H_
 

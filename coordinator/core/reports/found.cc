@@ -48,7 +48,7 @@ FoundJob* FindOrAdd(Turn& turn, const std::string& uid) {
   if (!IsName(uid) || found.size() >= kMostFound) return nullptr;
   FoundJob& job = found[uid];
   job.record.mutable_job()->set_uid(uid);
-  // The uid serves as the name until an agent says more.
+  // The uid serves as the job's name until an agent reports the true name.
   job.record.mutable_job()->set_name(uid);
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   status->set_state(v1::FOUND);
@@ -278,7 +278,8 @@ void AdoptFound(Turn& turn, const std::string& uid) {
         absl::StrCat("another job has the name ", name, ": `rekindle cancel ", name, "` it first"));
     return;
   }
-  // Trainers that have the job's newest state may be heard a moment later than those that wait to join them.
+  // Until all trainers had time to report, a job is not adopted of which only waiting trainers were heard. Members that
+  // have its newest state may report a moment later than trainers that wait to join them.
   const double all_heard_at = turn.state.started + turn.state.tunables.node_lost_seconds;
   if (turn.now < all_heard_at && !SomeoneIsInAGeneration(found, found.record.secret())) {
     turn.effects.status = absl::FailedPreconditionError(absl::StrCat(

@@ -33,7 +33,8 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   }
   if (report.job_file().size() > checkpoint::kMaxJobFileBytes) return "its job's file is too large";
   if (report.membership().ByteSizeLong() > kMaxMembership) return "its membership is too large";
-  // In a generation that the record does not know, the size of a micro-batch is not known either.
+  // The record does not know the size of a micro-batch in a generation above its own. It may be as small as one sample,
+  // so there may be as many micro-batches as samples.
   const bool is_ahead = report.generation() > job.record.membership().generation();
   if (report.assigned_size() > (is_ahead ? SpecOf(job).training().global_batch() : MicroBatches(job))) {
     return "assigned names more micro-batches than the job has";

@@ -251,7 +251,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   Trainer& trainer = *remembered;
   trainer.heard = turn.now;
   if (is_known && report.sequence() <= trainer.report.sequence()) return true;
-  // A trainer that was refused and goes on is checked anew.
+  // A trainer that was refused before and still reports is checked anew, so its earlier refusal is forgotten.
   if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());
   const v1::TrainerReport before = std::exchange(trainer.report, report);
   trainer.reported = true;

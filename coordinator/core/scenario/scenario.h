@@ -38,7 +38,8 @@ class Scenario {
 
   void Submit(const Command& command);
   void Node(const Command& command);
-  // Adds to the report what the coordinator has asked the node's agent for.
+  // Puts into the report what the node's agent answers to the coordinator's questions, such as which trainers are
+  // absent.
   void AnswerDirective(const std::string& node, v1::NodeReport& report) const;
   void Trainers(const Command& command);
   void Trainer(const std::string& name, const Command& command);

@@ -74,7 +74,8 @@ class ScenarioCoordinator {
   double wall_offset_ = 0;
   PriceBook prices_;
   CarbonBook carbon_;
-  // `answered_` maps a job's uid to the last time of such an answer to its members (NoteAnswer).
+  // `answered_` maps a job's uid to the last time when the server told its members that their generation stands
+  // (NoteAnswer).
   std::map<std::string, double> answered_;
   std::map<std::string, v1::JobRecord> saved_jobs_;
   std::map<std::string, v1::NodeRecord> saved_nodes_;

@@ -70,7 +70,7 @@ void Market::Feed(const Event& event) {
   }
   for (const PoolOrder& order : effects.orders) {
     Pool& pool = pools_[order.pool];
-    // A provider answers each order that grows, even if it refused one before.
+    // A provider that has refused an order answers anew to an order of more nodes, even if it refuses that one, too.
     if (order.nodes > pool.ordered) pool.refuses = false;
     pool.ordered = order.nodes;
     pool.doubted = order.look_for;

@@ -41,8 +41,8 @@ bool Market::Wants(const std::string& uid) const {
   return record != nullptr && !IsOver(*record) && !record->want_paused();
 }
 
-// Checks that no job is stopped for others again and again, or without any cause. Such a job would be stopped for
-// nothing.
+// Checks that no job is stopped for other jobs too often, or when nothing has changed in the world that could be the
+// cause. Both would show that the coordinator's plans do not settle.
 void Market::CheckEvent(const v1::Event& event) {
   if (event.kind() == "succeeded") changed_at_ = now_;
   if (event.kind() == "pool_retried") retried_at_ = now_;

@@ -37,7 +37,7 @@ void Market::End(const std::string& trainer, int code) {
 
 void Market::Agents() {
   for (auto it = processes_.begin(); it != processes_.end();) {
-    // A process ends with its machine.
+    // Removes the processes whose machines are gone.
     it = machines_.count(it->second.report.node()) ? std::next(it) : processes_.erase(it);
   }
   std::vector<std::string> names;

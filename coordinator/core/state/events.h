@@ -110,8 +110,8 @@ struct ListenedFirst {
 // the machine slept.
 struct ClockSet {
   double wall_offset = 0;
-  // `stood_still` is for how many seconds `now` stood still. The rest of the difference comes from a clock that was
-  // set.
+  // `stood_still` is for how many seconds `now` stood still. The rest of the change of `wall_offset` comes from a clock
+  // that was set.
   double stood_still = 0;
 };
 struct PricesSet {

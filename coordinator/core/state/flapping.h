@@ -1,5 +1,5 @@
-// Limits events about what may change to and fro many times a second: the ranges of a job's members, and which of them
-// are stragglers. The first change has an event at once. The changes that follow within a minute have one event
+// Limits events about what may change back and forth many times a second: the ranges of a job's members, and which of
+// them are stragglers. The first change has an event at once. The changes that follow within a minute have one event
 // together, so that they do not crowd out other events.
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_FLAPPING_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_FLAPPING_H_

@@ -179,8 +179,8 @@ struct Wishes {
   // `view` is what the job's planner has learned, or was shown last.
   scheduler::JobView view;
   std::vector<std::string> view_pools;
-  // `memory` is what the planner keeps between cycles. None of its answers depends on that, so copies of the job may
-  // share it.
+  // `memory` is what the planner keeps between cycles to save time. The planner's answers do not depend on it, so
+  // copies of the job may share it.
   std::shared_ptr<scheduler::PlanMemory> memory;
   // `moves_because` is the reason that the job's planner gave for its last action.
   std::string moves_because;
@@ -196,7 +196,7 @@ struct JobAccount {
   // `charged_for` lists exactly the parts of nodes that the job holds, as its record says. It is empty while that is
   // not known.
   std::vector<ChargedAs> charged_for;
-  // `shares` is what the job is charged for. `lost_shares` is the lost part of it (charged_nodes.h).
+  // `shares` is what the job is charged for. `lost_shares` is the part of that on lost nodes (charged_nodes.h).
   Shares shares;
   Shares lost_shares;
   // `rate_is_old` says that prices have changed since the status got its rate.

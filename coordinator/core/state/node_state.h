@@ -66,7 +66,8 @@ struct NodeState {
   // since.
   bool ended = false;
   int probe = 0;
-  // `charged_as` is a number that is new for each node, and whenever its incarnation, pool or slots change.
+  // `charged_as` is a number that no other node has. The node gets a new one whenever its incarnation, pool or slots
+  // change, so that equal numbers prove that jobs are charged for the node as before.
   int64_t charged_as = 0;
   // `pool` is the hash of the name of the pool in the node's record.
   size_t pool = 0;

@@ -68,7 +68,8 @@ class Recent {
   struct Kept {
     uint64_t last = 0;
     std::map<std::string, Entry> entries;
-    // The keys of `order` count up, so it holds the names in the order in which they were set.
+    // Each name that is set gets the next higher key in `order`, so `order` holds the names in the order in which they
+    // were set.
     std::map<uint64_t, std::string> order;
   };
 

@@ -102,7 +102,7 @@ class RefusalTest : public testing::Test {
     cluster_.Step(NodeReported{Report("n1")}, now_);
     cluster_.Step(NodeReported{Report("n2")}, now_);
     EXPECT_TRUE(cluster_.Step(SubmitJob{JobNamed("running")}, now_).status.ok());
-    // A second passes so that there are costs to count.
+    // A second passes after the job "running" was submitted, so that a refused call could wrongly count its costs.
     now_ += 1;
   }
 
@@ -135,7 +135,9 @@ class RefusalTest : public testing::Test {
 };
 
 TEST_F(RefusalTest, AResumeWithABudgetThatIsNoUse) {
-  // Each budget in this first list covers a minute of a node, but not also the pause after it. 0 keeps the old budget.
+  // A node costs 1 a second, and the job has spent 30. Each budget in this first list is at least the price of a
+  // minute, as a budget must be, but what is left of it is too little for the job to go on and pause in time. 0 keeps
+  // the old budget of 60.
   for (const double budget : {0.0, 61.0, 90.0, 119.0}) {
     ExpectNothingChanged(absl::StrCat("budget ", budget), ResumeJob{"budgeted-uid", budget},
                          absl::StatusCode::kFailedPrecondition);

@@ -184,19 +184,19 @@ absl::Status CheckResume(const Turn& turn, const Job& job) {
 void KeepBudget(Turn& turn, Job& job) {
   v1::Cost* cost = CostOf(job);
   if (!job.account.shares.empty()) TellBurnRate(turn, job);
-  // A job that gave its nodes to another job goes on by itself when there is room for it, so its budget counts
-  // meanwhile.
+  // A paused job without nodes needs no look at its budget before its user resumes it. A job that only gave its nodes
+  // to another job goes on by itself when there is room for it, so its budget is looked at meanwhile.
   const bool rests = job.record.released() && (job.record.halt().empty() || job.record.want_paused());
   if (cost->budget() <= 0 || rests) return;
   // A finishing job is not stopped, because what it has to save was paid for already.
   if (IsFinishing(job)) return TellLevels(turn, job);
   if (!job.record.budget_stop().empty()) return TryRelease(turn, job);
   TellLevels(turn, job);
-  // A waiting job is not told when its old nodes are free or when prices change, so it is looked at again in time.
+  // Nothing causes a look at a waiting job when its old nodes become free or prices change, so one is asked for here.
   if (!job.active) turn.Wake(job, turn.now + turn.state.tunables.evaluation_seconds);
   const double rate = LivingRate(turn.state, job, UnixNow(turn));
   if (rate <= 0 && cost->spent() < cost->budget()) {
-    // The job has nothing that could be stopped to save money.
+    // The job costs nothing at present. If it waits for workers, it is paused where its budget has no room for them.
     const bool waits = !job.active && job.record.lost_nodes().empty();
     const int lacks = waits ? SlotsToBuy(turn.state, job) : 0;
     if (RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn))) < lacks) Stop(turn, job);

@@ -70,7 +70,7 @@ void ShowPresent(const Turn& turn, Job& job) {
     const std::string& why = job.runs_because.empty() ? job.record.membership().reason() : job.runs_because;
     if (!why.empty()) SetState(turn, job, v1::RUNNING, why);
   } else if (regroups && MustStop(job) && IsForBudget(job.record)) {
-    // The reason in the status names a sum of money, and more has been spent since.
+    // The status says how much of the budget is spent. It is written anew, because more has been spent since.
     ShowRegrouping(turn, job);
   }
 }
@@ -108,7 +108,7 @@ void SetStopped(const Turn& turn, Job& job, v1::JobState state) {
 void ShowStopped(Turn& turn, Job& job) {
   const v1::JobStatus& status = job.record.job().status();
   const bool pauses = job.record.want_paused(), news = pauses && status.state() != v1::PAUSED;
-  // The status says already that the job is paused because it was brought back from its store.
+  // The job was paused when it was brought back from its store. Its status says so already, and stays as it is.
   if (pauses && !news && IsForUser(job.record) && job.record.decided().brought_back()) return;
   SetStopped(turn, job, pauses ? v1::PAUSED : v1::PENDING);
   if (!news) return;
@@ -120,7 +120,7 @@ void ShowStopped(Turn& turn, Job& job) {
 void ShowRegrouping(const Turn& turn, Job& job) {
   const v1::JobState state = job.record.job().status().state();
   const bool has_stopped = state == v1::PAUSED || state == v1::PENDING;
-  // The status says already who keeps the final state.
+  // The status of a finishing job says already which members keep the final state, and stays as it is.
   if (IsFinishing(job)) return;
   if (!MustStop(job)) {
     const char* what = has_stopped ? "waits to hear of its members: " : "regroups: ";

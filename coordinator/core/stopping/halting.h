@@ -34,7 +34,8 @@ void SetStopped(const Turn& turn, Job& job, v1::JobState state);
 // MustStop(job) is true.
 void ShowStopped(Turn& turn, Job& job);
 
-// Shows that the job regroups. Its members are heard of one after the other, and only then is it known how it goes on.
+// Shows that the job regroups. How the job goes on is known only when each of its members has been heard of or given
+// up.
 void ShowRegrouping(const Turn& turn, Job& job);
 
 // Shows that no member of the job's newest generation is heard of. REQUIRES: Job::silence is set.

@@ -125,7 +125,7 @@ void TakeSlots(State& state, const Job& job) {
   }
 }
 
-// Returns whether all trainers that are ahead of the record stand at a step boundary, as they were told.
+// Returns whether all trainers that are ahead of the record have stopped at a step boundary, as they were told to.
 bool StandStill(const Job& job) {
   return std::all_of(job.ahead.begin(), job.ahead.end(),
                      [&](const std::string& id) { return job.trainers.at(id).report.phase() == v1::TRAINER_QUIESCED; });
@@ -263,8 +263,8 @@ void ConsiderAdoption(Turn& turn, Job& job) {
     return;
   } else if (const std::vector<std::string> unheard = Unheard(job, *told.membership);
              !unheard.empty() && turn.now < job.ahead_since + turn.state.tunables.node_lost_seconds) {
-    // A member that is not heard of when its membership is taken over is soon given up. All members look for the
-    // coordinator at the same time, so a short wait is enough.
+    // A member that is not heard of when its membership is taken over is soon given up. So the coordinator first waits
+    // for such members. Some seconds are enough, because all members look for the coordinator at the same time.
     turn.Wake(job, job.ahead_since + turn.state.tunables.node_lost_seconds);
     SetState(turn, job, job.record.job().status().state(),
              absl::StrCat("waits some seconds for the other members of ", number, ": ", JoinWords(unheard)));

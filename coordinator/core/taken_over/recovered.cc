@@ -16,7 +16,7 @@
 namespace rekindle::core {
 namespace {
 
-// Fewer generations than this are formed between two checkpoints.
+// It is assumed that a job forms fewer generations than this between two checkpoints.
 constexpr int kUnseenGenerations = 1000;
 
 // Charges the job for the time since its file was written, because nothing else says what its nodes did.

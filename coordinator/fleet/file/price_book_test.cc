@@ -104,7 +104,8 @@ TEST(PriceBook, WhatAProviderSaysBecomesHistory) {
   // A price for a pool whose provider is not asked for prices is ignored.
   EXPECT_FALSE(core::TakePrice({"stated", 2}, 7000, book));
   EXPECT_FALSE(core::TakePrice({"nowhere", 2}, 7000, book));
-  // The clock was set back: this answer is from 4000, and the answer before it from 6000.
+  // The clock was set back between two answers of the provider: the one before came at 6000, and this one comes at
+  // 4000. The newest answer counts.
   EXPECT_TRUE(core::TakePrice({"spot", 3}, 4000, book));
   EXPECT_EQ(core::PriceAt(spot.price, 9000), 3);
   for (int i = 0; i < 3000; ++i) core::TakePrice({"spot", 1.0 + i % 2}, 10'000 + i, book);

@@ -47,7 +47,7 @@ Outcome SimulatePlanner(const World& world, const FleetJob& job) {
   return Simulate(world, job, planner);
 }
 
-// Sets `needs`, which is what the job would have cost without a budget, where the budget ends the job.
+// If the budget ends the job, sets `needs` to what the job would have cost without a budget.
 void SetNeeds(const World& world, const FleetJob& job, PolicyOutcome* of) {
   if (of->outcome.finished || job.budget == kNever) return;
   FleetJob unbounded = job;
@@ -72,8 +72,8 @@ void PlayOptimum(const World& world, const FleetJob& job, PolicyOutcome* of) {
   }
 }
 
-// Today's policies, with which the planner is compared, take no account of the speeds of pools. OnLevelPools gives them
-// hours and prices that are converted to nodes of equal speed.
+// The usual policies, with which the planner is compared, ignore the speeds of pools. So OnLevelPools gives them hours
+// and prices that are converted to nodes of equal speed.
 class OnLevelPools : public scheduler::Strategy {
  public:
   explicit OnLevelPools(std::unique_ptr<Strategy> strategy) : strategy_(std::move(strategy)) {}

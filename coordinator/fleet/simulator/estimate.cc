@@ -22,8 +22,8 @@ constexpr double kSyntheticStep = 300;
 constexpr double kSyntheticSteps = 5e4;
 // The number of pools times the number of steps, over all worlds together, is at most `kMaxCells`.
 constexpr double kMaxCells = 50e6;
-// The seeds of two successive synthetic worlds are `kSeedStride` apart. Each pool of a world has one of the seeds
-// between them.
+// The seeds of two successive synthetic worlds are `kSeedStride` apart. The pools of a world have the seeds that follow
+// the seed of their world.
 constexpr uint64_t kSeedStride = 1000;
 
 double HoursFor(const FleetJob& job, double least_speed) {

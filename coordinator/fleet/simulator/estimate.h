@@ -20,7 +20,8 @@ struct Spread {
   double high = 0;
 };
 
-// An Estimate is what one policy is expected to achieve. Its spreads are over the worlds in which the job finishes.
+// An Estimate is what one policy is expected to achieve. Its spreads show how the values differ between the worlds in
+// which the job finishes.
 struct Estimate {
   std::string policy;
   std::string meaning;

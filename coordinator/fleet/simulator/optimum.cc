@@ -18,8 +18,8 @@ constexpr int kMaxParts = 40'000;
 constexpr double kMaxUpdates = 8e9;
 // The tables of the dynamic program may take `kMaxBytes` bytes.
 constexpr double kMaxBytes = 256 << 20;
-// The number of pools times the number of steps that ElasticBound looks at is at most `kMaxBoundCells`. It needs 16
-// bytes for each pool and step.
+// The number of pools times the number of steps that ElasticBound looks at is at most `kMaxBoundCells`. ElasticBound
+// needs 16 bytes for each pool and step.
 constexpr double kMaxBoundCells = 16e6;
 constexpr double kRounding = 1e-9;
 

@@ -19,8 +19,8 @@ struct Finish {
 };
 
 // Returns the earliest finish with perfect knowledge of the traces, on the pools that the job may use, whatever the
-// deadline and the budget are. The result is exact for a gang. For an elastic job it is a bound, with as many nodes as
-// could work at once and with free moves.
+// deadline and the budget are. The result is exact for a gang. For an elastic job it is a bound: at each moment as many
+// nodes work as possible, and moves cost nothing.
 Finish EarliestFinish(const World& world, const FleetJob& job);
 
 // Returns the least that the job can cost with perfect knowledge of the traces, on the pools that it may use.

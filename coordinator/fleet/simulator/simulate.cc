@@ -80,7 +80,8 @@ class Play {
     }
   }
 
-  // Takes back the spot nodes that the clouds do not let run any more. The newest units lose their place first.
+  // Takes back the spot nodes that the clouds do not let run any more. Where a pool has too many units, the newest lose
+  // their place first.
   void Reclaim() {
     std::vector<int> room = scheduler::SpotSlots(pools_, view_.unit_nodes);
     for (int& slots : room) slots = slots < 0 ? static_cast<int>(view_.units.size()) : slots;

@@ -70,7 +70,8 @@ TEST(Property, NoDeadlineIsMissedWherePoolsDifferInSpeed) {
                              .available = {2},
                              .price = {0.5 + 0.5 * static_cast<double>(seed % 8)}});
       FleetJob job = MakeJob(seed, elastic);
-      // The job gets a deadline that on-demand capacity alone can keep.
+      // The job's deadline is adjusted to the speed of the on-demand pool, so that on-demand capacity alone can keep
+      // it.
       job.deadline /= world.pools[2].speed;
       scheduler::Planner planner;
       const Outcome out = Simulate(world, job, planner, {.start_factor = 2});

@@ -10,8 +10,8 @@
 namespace rekindle::fleet {
 namespace {
 
-// A spell is a time during which a zone has capacity, or has little or none. The share `kShare` of the spells is short,
-// because real capacity flaps.
+// In a spell a zone has capacity without a break, or has little or none without a break. The share `kShare` of the
+// spells is short, because real capacity often comes and goes quickly.
 constexpr double kShare = 0.25;
 constexpr double kShortHours = 0.4;
 constexpr double kUpHours = 9;

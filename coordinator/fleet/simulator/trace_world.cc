@@ -24,7 +24,7 @@ using Columns = std::map<std::string, const ZoneTrace*>;
 
 bool IsSpot(const v1::Fleet::Pool& pool) { return core::PoolCapacityOf(pool.capacity()) == core::PoolCapacity::kSpot; }
 
-// Refuses a pool that the planner cannot use yet.
+// Refuses a pool with settings that the planner does not support yet.
 absl::Status CheckPlannable(const std::string& path, const v1::Fleet::Pool& pool) {
   if (pool.min() > 0)
     return common::WrongField(path + ".min", "nodes that are always kept are not planned yet: leave it out");

@@ -78,7 +78,7 @@ TEST_F(ClocksTest, AMachineThatSleptIsChargedForOnceAndFindsNobodySilent) {
   EXPECT_EQ(StateOfTheNode(), "ready");
   EXPECT_EQ(Get("job")->status().state(), v1::RUNNING);
   slept_ = 1.5 * kHour;
-  // The clock is set while the machine sleeps.
+  // While the machine sleeps for another half hour, its clock is set back by an hour.
   set_ = -1 * kHour;
   EXPECT_NEAR(Spent(), 1.5 * kPrice, kLittle);
 }

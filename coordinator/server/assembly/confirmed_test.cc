@@ -32,7 +32,7 @@ class ConfirmedTest : public ServerFixture {
     v1::TrainerReport trainer;
     // `membership` is the membership in which the trainer was told to train.
     v1::Membership membership;
-    // `cancelled` says that the cancellation of job b was confirmed.
+    // `cancelled` says that a client has cancelled the job named b, and was told so.
     bool cancelled = false;
   };
 

@@ -22,7 +22,7 @@ constexpr double kEndMachinesSeconds = 7;
 constexpr size_t kProcessBytes = 8;
 constexpr char kDatabase[] = "state.db";
 
-// Returns whether the coordinator makes a token of its own, because without one everybody on its machine might call it.
+// Returns whether the coordinator makes a token of its own. Without one, everybody on its machine might call it.
 bool NeedsOwnToken(const CoordinatorServer::Options& options) {
   return options.own_token && !options.rpc.security.HasTls() && common::IsLoopback(options.rpc.listen);
 }
@@ -197,8 +197,8 @@ void CoordinatorServer::MakeServices(const Options& options, JobReach reach) {
                            .logs = logs_.get()});
 }
 
-// The port is opened before the loop starts, because a port in use must not change the state. Until the loop runs,
-// calls wait in its queue.
+// The port is opened before the loop starts, so that the state is not changed if the port turns out to be in use. Until
+// the loop runs, calls wait in its queue.
 absl::Status CoordinatorServer::Listen(const Options& options) {
   absl::StatusOr<std::unique_ptr<common::Server>> server =
       common::Server::Start(options.rpc, {trainers_.get(), nodes_.get(), users_.get()});
@@ -222,7 +222,7 @@ absl::Status CoordinatorServer::StartDeciding(const ClusterRecord& cluster, cons
   if (!cluster.superseded_by) {
     if (absl::Status started = fleet_->Start(); !started.ok()) return started;
   }
-  // The coordinator may have been superseded while the machines were being started.
+  // If another coordinator took over while the machines were being started, this one stops ordering machines.
   if (voice_->superseded()) fleet_->machines().Stop();
   return absl::OkStatus();
 }
@@ -245,7 +245,7 @@ void CoordinatorServer::RemoveOldLogs() {
   if (!posted.ok()) log::Warning("old logs are not looked for", {{"error", std::string(posted.message())}});
 }
 
-// From now on the coordinator that has taken over orders the machines.
+// Another coordinator has taken over. It orders the machines from now on, so this one stops ordering them.
 void CoordinatorServer::Supersede(const ClusterRecord& record) {
   loop_->Supersede(ToWrites(record), DescribeSuperseded(record), [this] { fleet_->machines().Stop(); });
 }

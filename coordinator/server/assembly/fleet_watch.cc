@@ -68,8 +68,8 @@ absl::Status FleetWatch::Reload() {
   CarbonWatch& watch = **carbon;
   {
     const common::MutexLock lock(mutex_);
-    // The previous watch of carbon intensity ends before the new one reports. Otherwise its values could replace newer
-    // ones.
+    // The old watch of carbon intensity ends before the new one reports. Otherwise values of the old watch could
+    // replace newer ones.
     carbon_ = *std::move(carbon);
   }
   prices_ = std::move(prices);

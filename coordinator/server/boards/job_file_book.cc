@@ -34,8 +34,8 @@ void JobFileBook::Set(const v1::JobRecord& record, double unix_now) {
   const std::string& uid = record.job().uid();
   const bool over = IsOver(record.job());
   const bool has_begun = record.membership().generation() > 0 || record.store_generation() > 0;
-  // A job that has not begun has no rank that could ask for its file. It gets no entry, because thousands of jobs may
-  // wait.
+  // A job that has not begun has no rank that could ask for its file. Thousands of such jobs may wait, so they get no
+  // entries.
   if (!has_begun && !over) return;
   const common::MutexLock lock(mutex_);
   const auto known = entries_.find(uid);
@@ -45,7 +45,7 @@ void JobFileBook::Set(const v1::JobRecord& record, double unix_now) {
                       before.membership().generation() == record.membership().generation();
     const bool same_secret = before.secret() == record.secret();
     if (same && same_secret && unix_now < known->second.at + kRenewSeconds) return;
-    // A finished job does not change any more.
+    // The file of a finished job does not change any more, so the record that the book has is good enough.
     if (over && same_secret && IsOver(before.job())) return;
   } else if (over && record.job().status().finished_at() < unix_now - kOverSeconds) {
     return;

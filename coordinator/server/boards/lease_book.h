@@ -21,8 +21,8 @@ class LeaseBook {
   // `clock` returns seconds and must go on while the machine sleeps.
   explicit LeaseBook(common::TimeSource clock = common::BootSeconds) : clock_(std::move(clock)) {}
 
-  // Takes note that the generation stands, which is durable. An earlier process of the coordinator may have told a
-  // member so just now, so this moment counts as the time of the last answer.
+  // Takes note that the generation stands, which is durable. Until now an earlier process of the coordinator may have
+  // told a member so, so this moment counts as the time of the last answer.
   void Set(const std::string& job_uid, int generation, const std::string& digest, const std::string& job_secret);
   // Takes note that no generation of the job stands, because it has ended or the job is over.
   void Forget(const std::string& job_uid);

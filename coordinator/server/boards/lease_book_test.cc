@@ -55,14 +55,14 @@ TEST_F(LeaseBookTest, WhatMayBeSpentRunsOutWhetherTheGenerationStandsOrNot) {
 TEST_F(LeaseBookTest, CountsFromTheLastAnswer) {
   book_.Set("job", 2, "d", "s");
   now_ = 1010;
-  // An earlier process of the coordinator may have answered members until the present one began.
+  // Set counts as an answer, because an earlier process of the coordinator may have answered members until then.
   EXPECT_EQ(book_.End("job", 2, 60), 50);
   EXPECT_TRUE(Answer(2));
   now_ = 1069.5;
   EXPECT_EQ(book_.End("job", 2, 60), 0.5);
   // A call with a wrong secret does not count as an answer.
   EXPECT_FALSE(Answer(2, "d", "a guess"));
-  // The generation is known already, so the second Set changes nothing.
+  // The book has this generation already, so the second Set does not count as an answer.
   book_.Set("job", 2, "d", "s");
   now_ = 1070;
   EXPECT_EQ(book_.End("job", 2, 60), 0);
@@ -94,8 +94,8 @@ TEST_F(LeaseBookTest, ADirectiveThatNamesItIsAnAnswer) {
   EXPECT_EQ(book_.End("job", 2, 60), 50);
 }
 
-// Tests calls of Answer and End at the same time. Once End has ended the lease, no member gets an answer. An answer
-// before that lets the lease go on. The thread sanitizer must find no data race.
+// Tests calls of Answer and End at the same time. Once End has ended the lease, no member gets an answer. If a member
+// was answered before, End does not end the lease. The thread sanitizer must find no data race.
 TEST(LeaseBook, AnswersAndItsEndDoNotCross) {
   for (int round = 0; round < 200; ++round) {
     std::atomic<double> now = 1000;

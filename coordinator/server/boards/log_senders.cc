@@ -25,7 +25,7 @@ void LogSenders::Told(const std::string& node, const v1::NodeDirective& directiv
 
 bool LogSenders::May(const std::string& node, const std::string& job_uid, const core::Cluster& cluster) const {
   if (known_.contains(KeyOf(node, job_uid))) return true;
-  // An earlier process of the coordinator may have started the job on the node, so the records decide.
+  // `known_` lacks jobs that an earlier process of the coordinator started, so the records are asked, too.
   const v1::JobRecord* record = cluster.FindJob(job_uid);
   if (record == nullptr) return false;
   if (IsOf(*record, node)) return true;

@@ -1,6 +1,6 @@
-// Makes the time of the core from the clocks of the machine. The core's clock stands still while the state store cannot
-// be written and while the machine sleeps, so that the core takes no node or trainer for silent that it could not hear.
-// Jobs are charged for that time all the same (core::ClockSet).
+// Makes the time of the core from the clocks of the machine. While the state store cannot be written and while the
+// machine sleeps, nodes and trainers cannot be heard. The core's clock stands still then, so that the core does not
+// count them as silent. Jobs are charged for that time all the same (core::ClockSet).
 #ifndef REKINDLE_COORDINATOR_SERVER_LOOP_CORE_CLOCK_H_
 #define REKINDLE_COORDINATOR_SERVER_LOOP_CORE_CLOCK_H_
 
@@ -26,8 +26,8 @@ class CoreClock {
 
   // Reads all clocks for the first time. Returns Unix time minus Now().
   double Begin();
-  // Reads all clocks anew. Returns what the core has to be told, or nothing when they are as the core knows them. It
-  // must not be called while the core's clock stands still.
+  // Reads all clocks anew. Returns the change to tell the core, or nothing where what the core knows of the clocks is
+  // still right. It must not be called while the core's clock stands still.
   std::optional<core::ClockSet> Follow();
 
   // Returns the time of the steady clock.

@@ -22,8 +22,8 @@ absl::Status Decisions::Take(const core::Event& event) {
 
 void Decisions::Take(Mutation mutation) {
   if (!mutation.request_id.empty()) {
-    // The first request with the same id may have arrived in the present turn of the loop. Then the core decides on it
-    // now, so that its answer can be repeated.
+    // If the first request with this id came in the same turn of the loop, the core has not decided on it yet. It does
+    // so now, so that the answer can be repeated.
     if (undecided_requests_.contains(mutation.request_id)) Decide();
     if (const v1::RequestRecord* seen = journal_->FindRequest(mutation.request_id)) {
       if (seen->call() == mutation.call) return Answer(mutation, seen->reply());

@@ -1,5 +1,5 @@
-// Hands events to the core, and collects what it decides: what has to be durable goes into the journal, and what nobody
-// may see before that is kept back until then.
+// Hands events to the core, and collects what it decides. What has to be durable goes into the journal. Answers and
+// news that depend on it are kept back until it is durable.
 #ifndef REKINDLE_COORDINATOR_SERVER_LOOP_DECISIONS_H_
 #define REKINDLE_COORDINATOR_SERVER_LOOP_DECISIONS_H_
 

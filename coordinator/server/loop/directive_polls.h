@@ -46,8 +46,8 @@ class DirectivePolls {
 
   // Answers the polls whose directive has changed.
   void Check(Touched touched);
-  // Answers the polls whose deadline has passed: with `why_silent` if that is an error, and otherwise with their
-  // directive.
+  // Answers the polls whose deadline has passed, with the error `why_silent`, or with their directive if `why_silent`
+  // is OK.
   void Expire(const absl::Status& why_silent);
   void AnswerAll(const absl::Status& status);
   // Returns the next deadline of a poll, or infinity when there is none.

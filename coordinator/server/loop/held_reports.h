@@ -13,7 +13,7 @@ namespace rekindle::coordinator {
 // HeldReports is thread-compatible.
 class HeldReports {
  public:
-  // Keeps the reports among the items, refuses the changes with `why`, and runs the tasks.
+  // Keeps those of the items that are reports, refuses the changes with `why`, and runs the tasks.
   void Hold(std::vector<LoopItem> items, const absl::Status& why);
   // Answers the reports whose deadline is over at `now` with `why`. Reports of pools have no deadline.
   void Expire(double now, const absl::Status& why);

@@ -15,9 +15,9 @@ class ItemQueue {
  public:
   static constexpr size_t kMost = 100'000;
 
-  // Adds the item. An error says why the queue does not take the item, which then stays with the caller.
+  // Adds the item. If the queue does not take it, returns an error that says why, and the item stays with the caller.
   absl::Status Add(LoopItem& item);
-  // Makes Add return `why`, which is FAILED_PRECONDITION, from now on. `last` is the last item that is added.
+  // Adds `last` as the last item. From now on Add returns `why`, which is FAILED_PRECONDITION.
   void Supersede(const absl::Status& why, LoopTask last);
   // Makes Add return UNAVAILABLE from now on, and lets nobody wait in Await.
   void Stop();

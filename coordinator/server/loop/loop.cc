@@ -10,8 +10,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-// While the coordinator listens before it decides, a poll must be shorter than the time for which agents wait for an
-// answer.
+// While the coordinator only listens, polls of agents last at least `kListeningPollSeconds` seconds. Agents wait longer
+// than that for an answer.
 constexpr double kListeningPollSeconds = 1;
 // The core may ask for its next tick at once. At least `kShortestTick` seconds pass between two ticks, so that the loop
 // does not run without a pause.
@@ -65,8 +65,8 @@ absl::Status Loop::Restore() {
   // Nobody waits for the status of the event that restores the core.
   (void)decisions_.Take(*std::move(restored));
   decisions_.Decide();
-  // Calls are answered from what was published, which is nothing so far. The first transaction publishes the restored
-  // jobs and pools.
+  // Calls are answered from what was published, which is nothing so far. So the restored jobs and pools are published
+  // now, with the first transaction.
   CommitAndPublish();
   totals.EndRestoring();
   return absl::OkStatus();
@@ -122,7 +122,7 @@ void Loop::Handle(TrainerItem& item) {
   const TrainerKey key(item.report.job_uid(), item.report.trainer());
   const int32_t known_revision = item.report.known_revision();
   decisions_.unpublished().touched.jobs.insert(key.first);
-  // The status is not needed for a wrong report, because the directive that answers the report says what is wrong with
+  // The status of the core's step is ignored, because the directive that answers a wrong report says what is wrong with
   // it.
   (void)decisions_.Take(core::TrainerReported{std::move(item.report)});
   polls_.trainers().Add(key, known_revision, item.deadline, std::move(item.reply));
@@ -137,8 +137,8 @@ void Loop::Handle(NodeItem& item) {
   const std::string rival = cluster_.RivalOf(key.first, key.second);
   const bool alone = !rival.empty() && !polls_.nodes().AnyAlive({key.first, rival});
   (void)decisions_.Take(core::NodeReported{std::move(item.report), alone});
-  // No directive is given while the coordinator listens, so the poll must last a while. Otherwise the agent would ask
-  // again at once.
+  // While the coordinator listens, it gives no directive. The poll still has to last a while, because the agent asks
+  // again as soon as its poll ends.
   if (cluster_.IsListening()) item.deadline = std::max(item.deadline, now() + kListeningPollSeconds);
   if (!cluster_.RivalOf(key.first, key.second).empty()) {
     item.deadline = std::min(item.deadline, now() + kUndecidedSeconds);
@@ -178,8 +178,8 @@ void Loop::CommitFailed(const absl::Status& error) {
   commit_failures_.Increment();
   const bool first = outage_.Failed(error, now());
   if (first) clock_.StandStill();
-  // The health status changes before the callers are refused, so that a refused caller hears the same from the health
-  // service.
+  // The health service learns of the failure first, and only then callers are refused. So no refused caller hears from
+  // the health service that all is well.
   if (first) options_.on_serving(false);
   for (auto& [done, reply] : std::exchange(decisions_.unpublished().answers, {})) {
     done(absl::UnavailableError(absl::StrCat("the change is not saved yet: ", error.message(),
@@ -192,7 +192,7 @@ void Loop::EndOutage() {
   log::Info("the state store can be written again");
   outage_.End();
   clock_.GoOn();
-  // Reports whose deadline passed during the failure were refused, so listening begins anew.
+  // Reports were refused if their deadline passed while the store could not be written. So listening begins anew.
   if (cluster_.IsListening()) listens_until_ = now() + options_.listen_seconds;
   options_.on_serving(true);
 }

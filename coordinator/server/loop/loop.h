@@ -43,7 +43,8 @@ class Loop {
     // `on_listened` is called when the coordinator has listened for long enough. It returns the identity under which
     // the coordinator decides from now on, and what has to be durable together with the first decision.
     std::function<std::pair<common::ClusterIdentity, std::vector<Write>>()> on_listened = nullptr;
-    // `on_serving` is called on the loop's thread with whether the store can be written, whenever that changes.
+    // `on_serving` is called on the loop's thread when it becomes possible to write the store (true), or impossible
+    // (false).
     std::function<void(bool)> on_serving = [](bool) {};
     // `on_alert` is called on the loop's thread with a durable event that somebody should look at, such as one of a
     // budget. It must return at once.
@@ -117,7 +118,7 @@ class Loop {
   void CommitAndPublish();
   void CommitFailed(const absl::Status& error);
   void EndOutage();
-  // Lets everybody see what is durable now.
+  // Makes known what has become durable: sends the answers and orders that waited for it, and wakes those who watch.
   void Publish(Unpublished& durable, const std::vector<v1::Event>& events);
   void AnswerLeases(const std::vector<core::LeaseQuestion>& questions);
   void TakeNotices();
@@ -138,8 +139,8 @@ class Loop {
 
   std::thread thread_;
 
-  // Only the loop's thread may use the members below, except for the inbox, the two books of `published_` and the
-  // steady clock.
+  // Only the loop's thread may use the members below, except for the inbox, `published_.leases`, `published_.job_files`
+  // and the steady clock.
   CoreClock clock_;
   LoopInbox inbox_;
   core::Cluster cluster_;
@@ -153,7 +154,7 @@ class Loop {
   double last_tick_ = 0;
   double listens_until_ = 0;
   absl::Status ended_;
-  // `on_silent_` is set when the coordinator was superseded, and called when everybody has been answered.
+  // `on_silent_` is set when the coordinator was superseded, and called once every waiting call has been answered.
   std::function<void()> on_silent_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 double Wait(int wait_ms) { return std::clamp(wait_ms / 1e3, 0.0, LoopInbox::kMaxWaitSeconds); }
 
-// Returns a change that no user asks for. If it is refused, the log says so with the words of `refused`.
+// Returns a change that no user asks for. If the change is refused, `refused` is logged with the error.
 Mutation Unasked(const char* call, core::Event event, log::Level level, const char* refused) {
   return {.request_id = "",
           .call = call,

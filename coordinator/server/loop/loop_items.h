@@ -30,7 +30,7 @@ struct NodeItem {
 struct Mutation {
   // `request_id` is empty when the call has none.
   std::string request_id;
-  // `call` says what was asked. Another call must not use the same request id.
+  // `call` says what was asked. A request id that was used for one `call` is refused with another one.
   std::string call;
   std::function<absl::StatusOr<core::Event>()> event;
   // `answer` returns the serialized reply. It runs after the core's step.
@@ -41,7 +41,8 @@ struct Mutation {
 using LoopTask = std::function<void()>;
 using LoopItem = std::variant<TrainerItem, NodeItem, Mutation, core::PoolReported, LoopTask>;
 
-// Answers reports and changes with `why`, because nobody handles them any more. Tasks run all the same.
+// Answers the reports and changes in `items` with `why`, because nobody handles them any more. The tasks in `items`
+// still run.
 void Refuse(std::vector<LoopItem> items, const absl::Status& why);
 
 }  // namespace rekindle::coordinator

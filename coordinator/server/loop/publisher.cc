@@ -23,7 +23,7 @@ void Publisher::Publish(const std::set<std::string>& changed, const std::vector<
     if (const v1::JobRecord* record = cluster_->FindJob(uid)) Show(*record, events);
   }
   for (const std::string& uid : forgotten) {
-    // A job that was forgotten may exist again by now, because its trainers have reported since then.
+    // A job in `forgotten` may be known again by now, because its trainers have reported after it was forgotten.
     if (cluster_->FindJob(uid) == nullptr) Forget(uid);
   }
   for (const v1::Event& event : events) Log(event);

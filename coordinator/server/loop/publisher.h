@@ -31,7 +31,7 @@ class Publisher {
   void Show(const v1::JobRecord& record, const std::vector<v1::Event>& events);
   void Forget(const std::string& uid);
   void Log(const v1::Event& event);
-  // Tells the LeaseBook which generation of the job stands, if any, and until when the job may spend money.
+  // Tells the LeaseBook which generation of the job has not ended, if any, and until when the job may spend money.
   void SetLease(const v1::JobRecord& record);
 
   const core::Cluster* const cluster_;

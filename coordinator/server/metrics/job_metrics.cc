@@ -69,7 +69,7 @@ void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
   }
   if (before != nullptr && after.status().step() <= before->status().step()) return;
   std::set<int>& measured = measured_faults_[after.uid()];
-  // The job's status keeps only its newest faults, so generations of older faults need not be remembered.
+  // Only generations of faults that the job's status still shows are remembered: it never shows a dropped fault again.
   std::set<int> shown;
   for (const v1::Fault& fault : after.status().faults()) {
     const bool is_new = shown.insert(fault.generation()).second && measured.count(fault.generation()) == 0;

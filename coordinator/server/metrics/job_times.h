@@ -26,8 +26,8 @@ class JobTimes {
   // the time at which it began to train, whichever is later.
   double UnsavedSince(const v1::Job& job) const;
 
-  // Returns whether UnsavedSince is a guess, because the job was already training when it was seen for the first time.
-  // The job's events then tell the time better.
+  // Returns whether UnsavedSince is only a guess. It is one if the job was already training when it was seen for the
+  // first time. The job's events may then tell the time better.
   bool IsGuessed(const std::string& uid) const;
   // Replaces a guessed UnsavedSince by `unsaved_since`, which is the latest UnsavedSinceBy of the job's events. 0 means
   // that the events do not say the time, and the guess stays.

@@ -44,10 +44,11 @@ class JobTotals {
   // Reads what the store keeps of forgotten jobs. It must be called once, before anything else. If the record cannot be
   // read, the sums begin anew and the log says so. It returns only errors of the store.
   absl::Status Load(StateStore& store);
-  // Remembers the sums of a job, in case the job is forgotten before users can see it (JobBoard). `job` is the job as
-  // it was read from the store.
+  // Remembers the sums of a job, in case the job is forgotten before the JobBoard has shown it. `job` is the job as it
+  // was read from the store.
   void Restore(const v1::Job& job) { restored_[job.uid()].Add(job.status()); }
-  // Forgets what Restore has remembered, because by now users can see each restored job, or the job is forgotten.
+  // Forgets what Restore has remembered, because by now the JobBoard has shown each of these jobs, or the job is
+  // forgotten.
   void EndRestoring() { restored_.clear(); }
 
   // Adds a job that is forgotten to the saved sums. `job` is the job as the JobBoard shows it, or null when the board

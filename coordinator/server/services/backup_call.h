@@ -43,7 +43,7 @@ class BackupCall final : public grpc::ServerWriteReactor<v1::BackupChunk> {
       lock.Unlock();
       End();
       lock.Lock();
-      // End has cancelled the call, so the write in flight fails, and this wait ends.
+      // End has cancelled the call. So the write in flight fails soon, which ends this wait too.
       written_.Wait(lock, written);
     }
     return ended_ ? Ended() : absl::OkStatus();

@@ -60,7 +60,7 @@ void Backups::Serve(BackupCall* call, double began) {
   }
   {
     const common::MutexLock lock(mutex_);
-    // `running_` is cleared before Finish, because a caller that hears of the end may ask for the next backup.
+    // `running_` is cleared before Finish: a caller that sees its backup end may at once ask for another one.
     running_ = nullptr;
     if (stopped_ && !sent.ok()) sent = Stopping();
   }

@@ -15,8 +15,9 @@ namespace rekindle::coordinator {
 
 class BackupCall;
 
-// Makes one backup at a time, on a thread of its own. It reads from a copy of the state in the data folder, which is
-// unlinked once it is complete. The copy disappears when the call ends, for whatever reason. This class is thread-safe.
+// Makes one backup at a time, on a thread of its own. It reads from a copy of the state, a file in the data folder. The
+// file is unlinked once it is complete, so it disappears when the call ends, for whatever reason. This class is
+// thread-safe.
 class Backups {
  public:
   struct Options {

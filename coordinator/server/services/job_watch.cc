@@ -3,7 +3,7 @@
 namespace rekindle::coordinator {
 namespace {
 
-// At least `kShortestInterval` passes between two states of a watched job. Seconds.
+// At least `kShortestInterval` seconds pass between two states that are sent of a watched job.
 constexpr double kShortestInterval = 0.1;
 
 }  // namespace

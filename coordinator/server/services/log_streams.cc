@@ -86,8 +86,8 @@ void LogStreams::KeepOnLoop(const v1::LogReport* request, v1::LogReply* reply, g
     reply->set_process(process_);
     for (int i = 0; i < request->pieces_size(); ++i) {
       const v1::LogPiece& piece = request->pieces(i);
-      // If the log already has lines of the trainer, the trainer did run on the node, even when the records do not show
-      // it any more.
+      // The records may not show any more that the trainer ran on the node. But it did run there if the log already has
+      // lines of the trainer.
       JobLog* log = welcome[i] == Welcome::kIfKnown ? desk_->store().Find(piece.job_uid()) : nullptr;
       const bool is_known = log != nullptr && log->Find(piece.trainer()) != nullptr;
       if (welcome[i] != Welcome::kYes && !is_known) {
@@ -120,8 +120,8 @@ class LogStreams::ReadCall final : public grpc::ServerWriteReactor<v1::LogLines>
   }
   void OnCancel() override {
     cancelled_ = true;
-    // If the LogDesk has ended, Post fails. The LogDesk has then woken this call already, as it wakes all calls that
-    // wait when it ends.
+    // Post fails if the LogDesk has ended. Nothing has to be done then, because the LogDesk has woken all waiting calls
+    // when it ended.
     (void)streams_->desk_->Post([desk = streams_->desk_, id = id_] { desk->bulletin().Wake(id); });
   }
   void OnDone() override { delete this; }

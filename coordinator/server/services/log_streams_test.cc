@@ -200,7 +200,7 @@ TEST_F(LogStreamsTest, AForgottenJobTakesItsLogWithItAlsoWhereThatHadNoTime) {
   EXPECT_TRUE(Soon([&] { return !HasFolder(uid); }));
   EXPECT_TRUE(KeepOne(Piece(kTrainer, 0, {"one"}, uid)).not_welcome());
   server_.reset();
-  // After a crash just after a job was forgotten, the folder of its log may still be there.
+  // The test puts the folder of the forgotten job's log back, as a crash just after ForgetJob may leave it.
   std::filesystem::rename(folder_ + "/aside", folder_ + "/data/logs/" + uid);
   Start();
   EXPECT_TRUE(Soon([&] { return !HasFolder(uid); }));
@@ -217,7 +217,7 @@ TEST_F(LogStreamsTest, WhereANodeIsLostTheLogSaysSo) {
   const auto is_told = [&] { return Lines("job").back() == "<LOST_WITH_NODE>"; };
   EXPECT_TRUE(Soon(is_told));
   ASSERT_TRUE(Cancel("job").ok());
-  // The machine starts again with an empty disk.
+  // The machine of node-a starts again with an empty disk. The log must still say that lines were lost.
   node.set_incarnation("folder-2");
   ASSERT_TRUE(Sync(node).ok());
   EXPECT_TRUE(Soon(is_told));

@@ -91,7 +91,7 @@ TEST_F(MemberAnswersTest, AfterTheEndOfALeaseItsMembersAreNotAnswered) {
   ASSERT_TRUE(Sync(report).ok());
   const double begun = common::BootSeconds();
   double answered = begun;
-  // The test renews the lease for longer than the lease lasts.
+  // For 2 s the trainer renews its lease of 0.5 s again and again. The generation must not end in this time.
   while (answered < begun + 2) {
     ASSERT_THAT(Renew(report, membership), IsOkAndHolds(true));
     answered = common::BootSeconds();

@@ -57,8 +57,8 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
 
   void OnCancel() override {
     cancelled_ = true;
-    // If the loop has ended, Post fails. The loop has then woken the stream already, as it wakes all that wait when it
-    // ends.
+    // Post fails if the loop has ended. Nothing has to be done then, because the loop has woken all waiting streams
+    // when it ended.
     loop_->inbox().Post([loop = loop_, id = id_] { loop->bulletin().Wake(id); }).IgnoreError();
   }
 

@@ -58,7 +58,7 @@ TEST_F(SyncTest, EachAnswerSaysWhoDecidesAndAnotherClustersNodesAreToldNothingEl
   ASSERT_TRUE(users_->ListNodes(&context, {}, &nodes).ok());
   ASSERT_EQ(nodes.nodes_size(), 1);
   EXPECT_EQ(nodes.nodes(0).name(), "n1");
-  // The node gets a directive as soon as it obeys the coordinator's cluster.
+  // Node n2 was told nothing, because it obeyed another cluster. Now it obeys the coordinator's, and gets a directive.
   common::ToMessage(ours, foreign.mutable_obeys());
   EXPECT_GT(Sync(foreign)->revision(), 0);
 }
@@ -134,7 +134,7 @@ int Threads() {
 }
 
 TEST_F(SyncTest, ThousandsOfWaitingPollsCostNoThread) {
-  // All polls of the test come over one connection.
+  // The test sends all its polls over one connection, which must allow so many calls at a time.
   options_.rpc.max_concurrent_streams = 4096;
   Start();
   constexpr int kPolls = 2000;
@@ -170,7 +170,7 @@ TEST_F(SyncTest, ThousandsOfWaitingPollsCostNoThread) {
       second.count_down();
     });
   }
-  // The call of another agent is answered only after the coordinator has received all polls that were sent before it.
+  // When this call of another agent is answered, the coordinator has received all polls, which were sent before it.
   ASSERT_TRUE(Sync(AgentReport("last")).ok());
   EXPECT_FALSE(second.try_wait());
   EXPECT_LE(Threads(), before + 8);

@@ -75,8 +75,8 @@ absl::StatusOr<int> PageSize(int asked) {
   return asked == 0 ? kDefaultPage : asked;
 }
 
-// Returns a function that pulls from a Feed made of the arguments. A std::function may be copied, so all copies share
-// one Feed.
+// Returns a function that pulls from a Feed made of the arguments. All copies of the function share one Feed, because
+// std::function copies what it holds.
 template <typename Feed, typename... Arguments>
 auto Pulling(Arguments&&... arguments) {
   return [feed = std::make_shared<Feed>(std::forward<Arguments>(arguments)...)] { return (*feed)(); };
@@ -260,7 +260,7 @@ grpc::ServerUnaryReactor* UserService::ListNodes(Context* context, const v1::Lis
   return Answer(loop_, context->DefaultReactor(), [this, request, reply]() -> absl::Status {
     const absl::StatusOr<int> page = PageSize(request->page_size());
     if (!page.ok()) return page.status();
-    // One node more than the page holds shows whether there is another page.
+    // One node more than fits the page is read. If there is one, the reply says that another page follows.
     const auto limit = static_cast<size_t>(*page) + 1;
     for (v1::Node& node : loop_->cluster().Nodes(loop_->core_now(), request->page_token(), limit)) {
       if (reply->nodes_size() == *page) {

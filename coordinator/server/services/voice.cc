@@ -10,7 +10,7 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The log names a caller of another cluster at most every `kForeignSeconds` seconds.
+// The log names a caller that obeys another cluster at most every `kForeignSeconds` seconds.
 constexpr double kForeignSeconds = 60;
 // An epoch that is more than `kMostEpochsAhead` ahead of the coordinator's own cannot be genuine.
 constexpr int kMostEpochsAhead = 1'000'000;

@@ -25,10 +25,10 @@ class Voice {
   void Sign(v1::TrainerDirective* directive) const;
   void Sign(v1::NodeDirective* directive) const;
   void Sign(v1::RenewLeaseReply* reply) const;
-  // Returns whether the caller may be told more than the coordinator's identity. It may not if it obeys another
-  // cluster, which is counted and logged, or if the coordinator was superseded. If the caller has heard of a later
-  // epoch of the coordinator's cluster, the coordinator counts as superseded from then on, unless it has not begun to
-  // decide yet.
+  // Returns whether the caller may be told more than the coordinator's identity. A caller that obeys another cluster
+  // may not, and is counted and logged. Once the coordinator was superseded, no caller may. If the caller has heard of
+  // a later epoch of the coordinator's cluster, the coordinator counts as superseded from then on, unless it has not
+  // begun to decide yet.
   bool MayTell(const std::string& who, const v1::ClusterIdentity& obeys);
 
   // Returns whether the caller obeys the coordinator's cluster, but another epoch than the coordinator's. The caller

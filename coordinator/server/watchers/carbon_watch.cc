@@ -92,7 +92,8 @@ void CarbonWatch::Refresh() {
   {
     const common::MutexLock lock(mutex_);
     if (stop_) return;
-    // After an error there are no new values to report. Once the old values are stale, the core reports that itself.
+    // A failed look is reported only if it is the first, because it brings no new values. The core sees itself when the
+    // old values become stale.
     if (!looked.ok() && book_.asked) again = true;
     book_.asked = true;
   }
@@ -107,7 +108,8 @@ void CarbonWatch::Refresh() {
 }
 
 absl::Status CarbonWatch::ReadFiles() {
-  // The versions are taken before the files are read, so that a file that is written meanwhile is read again.
+  // The files' versions are taken before the files are read. So a file that is written meanwhile counts as changed, and
+  // is read again next time.
   written_ = Written();
   core::CarbonBook read = book();
   read.asked = true;
@@ -137,7 +139,7 @@ absl::Status CarbonWatch::AskFeed() {
   return absl::OkStatus();
 }
 
-// Size and inode are parts of a file's version because the clocks of file systems are coarse.
+// Size and inode are parts of a file's version because two writes that follow each other may leave the same time.
 std::vector<CarbonWatch::Version> CarbonWatch::Written() const {
   std::vector<Version> written;
   for (const std::string& name : options_.carbon.files()) {

@@ -1,5 +1,6 @@
-// Reads carbon intensity where the fleet file says, on a thread of its own. Files are read when they have changed, and
-// a feed is read each time. If something cannot be read, what is known stays as it is until it is stale.
+// Reads carbon intensity from the files or the feed that the fleet file names, on a thread of its own. Files are read
+// when they have changed, and a feed is read each time. If something cannot be read, the values that are known stay
+// until they are stale.
 #ifndef REKINDLE_COORDINATOR_SERVER_WATCHERS_CARBON_WATCH_H_
 #define REKINDLE_COORDINATOR_SERVER_WATCHERS_CARBON_WATCH_H_
 

@@ -110,7 +110,7 @@ TEST(CarbonWatch, AsksTheFeedUntilItAnswers) {
   EXPECT_TRUE((*watch)->book().given);
   EXPECT_FALSE((*watch)->book().asked);
   (*watch)->Start();
-  // The first request failed, and the watch reported that.
+  // The feed's first answer was an error. The watch reported that the feed was asked, and no regions.
   EXPECT_TRUE(told.Await([](const auto& book) { return book.asked; }).regions.empty());
   const core::CarbonBook book = told.Await(HasRegion);
   EXPECT_THAT(book.regions.at("ES").intensity, ElementsAre(180, 90));

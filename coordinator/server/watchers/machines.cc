@@ -132,8 +132,8 @@ absl::Status Machines::Reload(const v1::Fleet& fleet) {
       const common::MutexLock lock(mutex_);
       before = std::move(runner_);
     }
-    // The lock is not held here: Stop waits until a running report function returns, and that function may order
-    // machines, which takes the lock.
+    // `mutex_` is not held here: FleetRunner::Stop waits until a report function that runs has returned, and such a
+    // function may order machines, which takes `mutex_`.
     before->Stop();
     Run(std::move(providers->accounts));
     for (const std::string& pool : changed) {
@@ -180,8 +180,8 @@ void Machines::Stop() {
     runner = std::move(runner_);
   }
   prices_.reset();
-  // The lock is not held here: Stop waits until a running report function returns, and that function may order
-  // machines, which takes the lock.
+  // `mutex_` is not held here: FleetRunner::Stop waits until a report function that runs has returned, and such a
+  // function may order machines, which takes `mutex_`.
   if (runner) runner->Stop();
 }
 

@@ -78,7 +78,7 @@ class Machines {
   std::shared_ptr<fleet::LocalProvider> local_ ABSL_GUARDED_BY(mutex_);
   bool opened_ ABSL_GUARDED_BY(mutex_) = false;
   common::CondVar has_opened_;
-  // Orders wait while `runner_` is null.
+  // While `runner_` is null, orders are only kept in `orders_`.
   std::unique_ptr<fleet::FleetRunner> runner_ ABSL_GUARDED_BY(mutex_);
 };
 

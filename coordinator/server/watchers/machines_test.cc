@@ -111,7 +111,7 @@ TEST_F(MachinesTest, AMarketThatIsSetBeforeTheStartWaitsForIt) {
 }
 
 TEST_F(MachinesTest, AnotherFileTakesTheStandingOrdersOver) {
-  // Machines are ordered for pool a before Start is called.
+  // The order for pool a is given before Start, so it has to wait until then.
   machines_->Order({.pool = "a", .nodes = 2});
   ASSERT_TRUE(Start(Pool("a", "east") + ", " + Pool("b", "east")).ok());
   EXPECT_TRUE(AwaitRunning("a", 2));
@@ -144,7 +144,7 @@ TEST_F(MachinesTest, LocalPoolsAreChangedByARestartAlone) {
               AllOf(HasSubstr("local pool 'here'"), HasSubstr("restart the coordinator")));
   machines_->Order({.pool = "a", .nodes = 1});
   EXPECT_TRUE(AwaitRunning("a", 1));
-  // The fleet file that was refused has changed nothing.
+  // The fleet file that was refused would have moved pool a from "east" to "west".
   EXPECT_EQ(At("east", "a"), 1);
 }
 
@@ -172,7 +172,7 @@ TEST_F(MachinesTest, PricesAreAskedForAndReloadAsksAnew) {
       "machines: {group: g, endpoint: '", cloud.endpoint(), "', price_endpoint: '", cloud.endpoint(), "'}}");
   ASSERT_TRUE(Start(pool).ok());
   EXPECT_TRUE(Await([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return prices_["p"] == 0.25; }));
-  // Without a new fleet file, the watch of prices would ask again only in minutes.
+  // By itself, the watch asks for prices only every few minutes. After Reload it must ask at once.
   price = 0.5;
   ASSERT_TRUE(machines_->Reload(Fleet(pool)).ok());
   EXPECT_TRUE(Await([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return prices_["p"] == 0.5; }));

@@ -52,7 +52,7 @@ PowerLossDisk::Result PowerLossDisk::Begin(Operation operation, const File* file
 
 bool PowerLossDisk::Keeps(uint64_t seed) {
   if (seed == kNothingUnsynced || seed == kEverything) return seed == kEverything;
-  // Depending on the seed, an eighth of the changes is kept, half of them, or seven eighths.
+  // The seed decides how likely a change is kept: with a probability of one, four or seven eighths.
   const uint64_t eighths = seed % 3 == 0 ? 1 : seed % 3 == 1 ? 4 : 7;
   return random_() % 8 < eighths;
 }

@@ -67,7 +67,7 @@ int ShmMap(sqlite3_file* file, int region, int bytes, int extend, void volatile*
 }
 
 int ShmUnmap(sqlite3_file* file, int) {
-  // SQLite's index of the log is in the shared memory. Once that is gone, the next connection reads the whole log, as
+  // The shared memory has SQLite's index of the log. Without the index, the next connection reads the whole log, as
   // after a restart.
   Of(file).file->shared.clear();
   return SQLITE_OK;

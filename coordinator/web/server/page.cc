@@ -21,8 +21,8 @@ namespace {
 constexpr char kApi[] = "/api/";
 // A request with a longer name than `kMaxName` bytes is refused, because no job has such a name.
 constexpr size_t kMaxName = 200;
-// Reading all nodes takes more time of the coordinator's one thread than reading all jobs. So the nodes are read only
-// once in `kAnswersOfNodes` intervals of answers.
+// Reading all nodes takes more time of the coordinator's one thread than reading all jobs. So an answer about nodes is
+// kept `kAnswersOfNodes` times as long as other answers.
 constexpr double kAnswersOfNodes = 4;
 
 // Returns headers with which the page runs only code from its own server, and no other page can show it.

@@ -73,7 +73,7 @@ TEST_F(WebServerTest, OnLoopbackTheAddressToOpenHasATokenOfThePagesOwn) {
   EXPECT_THAT(Ask("/", "Host: evil.example\r\n"), StartsWith("HTTP/1.1 403"));
   EXPECT_THAT(Ask("/", "Host: localhost\r\nHost: evil.example\r\n"), StartsWith("HTTP/1.1 403"));
   EXPECT_THAT(Ask("/", ""), StartsWith("HTTP/1.1 403"));
-  // The token stays the same, so an open page survives a restart.
+  // After a restart of the server the token is still the same, so a page that is open in a browser goes on.
   ASSERT_EQ(Start("127.0.0.1:0"), absl::OkStatus());
   EXPECT_EQ(*PageToken("", folder_), token);
 }

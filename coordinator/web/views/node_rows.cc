@@ -55,8 +55,8 @@ NodeTotals TotalsOf(const std::vector<v1::Node>& nodes) {
   NodeTotals totals;
   for (const v1::Node& node : nodes) {
     ++totals.states[node.state()];
-    // As far as is known, the trainers that ran on a lost or drained node when it was last heard do not run any more,
-    // and no others will.
+    // A lost or drained node adds no slots and trainers: as far as is known, its trainers do not run any more, and no
+    // others will be started there.
     if (node.state() == "lost" || node.state() == "drained") continue;
     totals.slots += node.slots();
     totals.trainers += node.trainers_size();

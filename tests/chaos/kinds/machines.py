@@ -39,7 +39,8 @@ class AllNodesLost(Fault):
 
 
 class Noticed(Fault):
-    """Announces to a node that its machine will be taken. At last the notice is withdrawn or the node is gone."""
+    """Announces to a node that its machine will be taken. When the fault ends, the notice is withdrawn or the node has
+    left."""
 
     name, weight, longest = "notice", 1.0, 8.0
 
@@ -64,8 +65,8 @@ class Noticed(Fault):
 class Taken(Noticed):
     """Ends a machine as the market of a local pool does.
 
-    First there is a notice. When its time is over, all that runs there is killed, with its disk. Another machine takes
-    the name."""
+    First the machine gets a notice. When the time of the notice is over, everything that runs on the machine is killed,
+    and its disk is lost. Another machine takes its name."""
 
     name, silences = "machine taken after a notice", True
 

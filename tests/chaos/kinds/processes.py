@@ -30,7 +30,7 @@ class AgentKilled(Fault):
 
 
 class InitKilled(Fault):
-    """Kills the process that holds an agent and its trainers together. The machine's supervisor starts another one."""
+    """Kills a node's init, which runs the agent and its trainers. The machine's supervisor starts another init."""
 
     name, longest, silences = "init killed", 0.0, True
 

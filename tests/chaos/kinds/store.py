@@ -73,7 +73,7 @@ class Removed(FileDamage):
 
 
 class WrongMount(Fault):
-    """Puts an empty folder in the store's place. Its operator later adds what was written there to the store."""
+    """Puts an empty folder in the store's place. Files that programs write there are moved to the store at the end."""
 
     name, longest = "wrong mount", 5.0
 
@@ -82,8 +82,8 @@ class WrongMount(Fault):
         if self.world.aside.exists():
             return False
         self.world.store.rename(self.world.aside)
-        # A program that writes to the store makes the store's folder where it is missing, so the folder may exist
-        # again.
+        # A program that writes to the store makes the store's folder if it is missing, so the folder may exist again
+        # after it was moved away.
         self.world.store.mkdir(exist_ok=True)
         return True
 

@@ -22,8 +22,8 @@ class Alone {
   void Recall(const std::string& text, const std::string& boot, double now);
 
   // Takes a coordinator's answer to a request sent at `sent`. An `alone_seconds` of 0 means without limit. Without
-  // `spend_seconds` the jobs on this machine may spend without limit. The exception is `keeps_spending`: the answering
-  // coordinator does not know these jobs, so the earlier limit stays.
+  // `spend_seconds` the jobs on this machine may spend without limit. But if `keeps_spending` is set, the answering
+  // coordinator does not know these jobs, and their earlier limit stays.
   void Heard(double sent, double alone_seconds, std::optional<double> spend_seconds, bool keeps_spending);
 
   // Returns until when the machine may run without a coordinator, or infinity if there is no limit.

@@ -21,7 +21,8 @@ TEST(Alone, WhatItsJobsMaySpendEndsItSooner) {
   Alone alone(0, 0);
   alone.Heard(100, 3600, 60, false);
   EXPECT_EQ(alone.until(), 160);
-  // The coordinator's answer says that the time for spending is already over.
+  // The answer to the request sent at 110 says that the jobs may spend no more, so the machine may not run alone at
+  // all.
   alone.Heard(110, 3600, -5, false);
   EXPECT_EQ(alone.until(), 110);
   alone.Heard(120, 3600, std::nullopt, false);

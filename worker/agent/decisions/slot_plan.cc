@@ -34,8 +34,8 @@ class Planner {
     } else if (node_.desired_known && *slot.wanted != running.job_uid) {
       reason = "another job has its slot";
     }
-    // A trainer that was asked to stop must go, even if it is wanted again meanwhile. It may be in the middle of its
-    // exit.
+    // A trainer that was asked to stop must go, even if it is wanted again meanwhile, because it may already be in the
+    // middle of its exit.
     if (running.terminated_at) {
       Escalate(number, running);
     } else if (!reason.empty()) {

@@ -117,7 +117,7 @@ absl::StatusOr<NodeFolder> NodeFolder::Open(const std::string& dir, double lock_
 absl::StatusOr<common::KnownCluster> NodeFolder::ReadCluster() const {
   const absl::StatusOr<std::string> text = ReadSmallFile(ClusterFile(), kMaxClusterBytes);
   if (absl::IsNotFound(text.status())) return common::KnownCluster();
-  // A power cut can leave the file `cluster` empty. Nothing that the cluster started runs any more after a power cut.
+  // A power cut can leave the file `cluster` empty. It has also ended all trainers, so the node may obey any cluster.
   if (text.ok() && text->empty()) return common::KnownCluster();
   const auto identity =
       text.ok() ? common::ParseClusterIdentity(std::string(absl::StripAsciiWhitespace(*text))) : text.status();

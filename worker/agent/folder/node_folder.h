@@ -46,8 +46,8 @@ class NodeFolder {
   std::string ClusterFile() const { return dir_ + "/cluster"; }
   // AloneFile() is the path of the file that holds the text of Alone::Text() (alone.h).
   std::string AloneFile() const { return dir_ + "/alone"; }
-  // Returns the cluster that the node obeys. Returns an empty KnownCluster if the node's folder has no file `cluster`
-  // yet, and DATA_LOSS if the file holds something else.
+  // Returns the cluster that the node obeys. Returns an empty KnownCluster if the file `cluster` is missing or empty,
+  // and DATA_LOSS if no cluster can be read from its text.
   absl::StatusOr<common::KnownCluster> ReadCluster() const;
   std::string JobFile(const std::string& job_uid, int slot) const;
   std::string RecordFile(int slot) const;

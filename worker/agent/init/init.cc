@@ -112,7 +112,7 @@ class Init {
   void ReapAll() {
     for (;;) {
       siginfo_t info = {};
-      // A process is identified before it is reaped, because a zombie still has its start time.
+      // The ended process is not reaped yet (WNOWAIT), because Record() needs its start time, which a zombie still has.
       if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
       const common::ExitStatus status = common::FromWaitStatus(info.si_code, info.si_status);
       const bool is_agent = agent_ && agent_->pid == info.si_pid;
@@ -131,8 +131,7 @@ class Init {
 
   void AgentEnded(common::ExitStatus status) {
     agent_.reset();
-    // `kMaxExitRecords` limits the exit records anew for each agent, because the next agent reads or removes those that
-    // are there.
+    // The count of exit records starts again at 0, because the next agent reads or removes all records that are there.
     recorded_ = 0;
     const double now = common::SteadySeconds();
     const bool is_last = status.code == kExitOk || status.code == kExitWrongUse || status.code == kExitRefused ||

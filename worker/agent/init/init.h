@@ -13,8 +13,8 @@
 
 namespace rekindle::agent {
 
-// `kExitOk` and the constants after it are exit codes of the agent and of init. Except after `kExitFailed` a restart
-// would change nothing, so init starts no other agent and passes the code on.
+// `kExitOk` and the constants after it are exit codes of the agent and of init. Init starts another agent after
+// `kExitFailed`. After the other codes that would change nothing, so init ends with the same code.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitWrongUse = 2;

@@ -9,8 +9,8 @@ namespace rekindle::agent {
 namespace {
 
 constexpr auto kPeriod = std::chrono::seconds(1);
-// A checkpoint service that is absent is looked for often, because a trainer that starts beside it restores from peers
-// through it.
+// A checkpoint service that does not answer is asked again soon, because it may be starting together with a trainer,
+// and that trainer needs it to restore from peers.
 constexpr auto kAbsentPeriod = std::chrono::milliseconds(100);
 constexpr auto kDeadline = std::chrono::milliseconds(500);
 constexpr size_t kLongest = 128;

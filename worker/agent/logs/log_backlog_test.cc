@@ -95,7 +95,7 @@ TEST_F(LogBacklogTest, TheNextAgentGoesOnFromWhatTheCoordinatorHas) {
     Write("b", "b1\n");
     Send(backlog);
     Write("a", "a3\n");
-    // The agent was killed before the coordinator's answer to its report came.
+    // The coordinator keeps the report with line a3, but the agent is killed before it gets the coordinator's answer.
     keeper_.Keep(backlog.NextReport(now_));
   }
   Write("a", "a4\n");
@@ -175,7 +175,7 @@ TEST_F(LogBacklogTest, AJobThatIsNotKnownIsAskedForLessAndLess) {
   for (int i = 0; i < 600; ++i, now_ += 1) asked += Send(backlog);
   EXPECT_LT(asked, 20);
   EXPECT_GT(asked, 8);
-  // From now on the coordinator accepts the log that it refused before, as it does once it has taken over the job.
+  // From now on the coordinator accepts the log that it refused before, as it does once it has a record of the job.
   keeper_.unwelcome = "";
   now_ += 60;
   Send(backlog);

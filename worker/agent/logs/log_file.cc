@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kMaxOwnerBytes = 4096;
 // The unit of `st_blocks` has 512 bytes on every file system.
 constexpr int64_t kBytesOfABlock = 512;
-// `kFreedAtOnce` is a multiple of the block size of every file system. A block that is freed in part would read as
-// zeros.
+// Bytes are freed in multiples of `kFreedAtOnce`, which are whole blocks in every file system. If only a part of a
+// block were freed, that part would stay on the disk as zeros.
 constexpr int64_t kFreedAtOnce = 1 << 20;
 
 // Returns the length of the valid UTF-8 sequence at `at`, or 0 if there is none. Overlong forms and surrogates are not
@@ -131,7 +131,7 @@ int64_t LogFile::Begin() const {
   if (!file.valid()) return owner_.begin;
   const off_t first = lseek(file.get(), 0, SEEK_DATA);
   if (first >= 0) return owner_.begin + first;
-  // ENXIO means that the file has nothing but a hole. Other errors come from a file system that does not support holes.
+  // lseek() fails with ENXIO if the file has no data any more, and with other errors if the file system has no holes.
   return errno == ENXIO ? End() : owner_.begin;
 }
 

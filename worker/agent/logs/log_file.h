@@ -1,5 +1,6 @@
 // Reads the log file of one trainer as lines at positions. A position counts the bytes that the trainer has written
-// since it was started. The file's beginning can be freed under the writer without moving the rest.
+// since it was started. The beginning of the file can be freed while the trainer writes, and the positions of the other
+// bytes stay the same.
 #ifndef REKINDLE_WORKER_AGENT_LOGS_LOG_FILE_H_
 #define REKINDLE_WORKER_AGENT_LOGS_LOG_FILE_H_
 

@@ -12,7 +12,7 @@ namespace rekindle::agent {
 namespace {
 
 constexpr double kIntervalSeconds = 1;
-// The endpoint is the address of metadata.google.internal, so that no resolver is asked.
+// `kEndpoint` is the IP address of metadata.google.internal, so that the agent needs no DNS resolver.
 constexpr char kEndpoint[] = "http://169.254.169.254";
 std::string Word(std::string_view text) {
   return std::string(absl::StripAsciiWhitespace(absl::string_view(text.data(), text.size())));

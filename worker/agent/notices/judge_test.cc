@@ -128,7 +128,7 @@ TEST(DrainState, SignalsStayAndNoticesMayBeWithdrawn) {
   EXPECT_EQ(drain.reason(), "a notice");
   drain.Noticed({});
   EXPECT_TRUE(drain.draining());
-  // A second SIGTERM means that the operator does not want to wait for the drain.
+  // The first SIGTERM, at 10, gave the drain 30 seconds. The second one, at 12, ends the drain at once.
   drain.Signalled(12, 30);
   EXPECT_EQ(drain.until(), 12);
 }

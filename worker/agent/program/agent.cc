@@ -232,8 +232,8 @@ class Agent {
       report.set_draining(true);
       report.set_drain_reason(drain_.reason());
       const double left = drain_.until() - common::SteadySeconds();
-      // The time that is left of a drain is reported in steps, so that the countdown does not flood the coordinator
-      // with reports. A value of 0 would mean that the drain has no limit.
+      // The time left of a drain is rounded down to whole steps, so that the report changes seldom and the coordinator
+      // is not flooded with reports. It is never rounded to 0, which would mean that the drain has no limit.
       if (!std::isinf(left)) {
         report.set_drain_within_seconds(
             std::max(kDrainReportStep, std::floor(left / kDrainReportStep) * kDrainReportStep));

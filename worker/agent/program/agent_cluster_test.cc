@@ -91,7 +91,7 @@ TEST_F(AgentClusterTest, AClusterIsForgottenWhereNothingRuns) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("stop rekindle-worker first"));
 
   const int agent = AgentProcess().pid;
-  // The test also kills the agent, which may already be ending because its init is gone. The trainer keeps running.
+  // The test kills init, and the agent too, which may already be ending because its init is gone. The trainer runs on.
   worker_->Signal(SIGKILL);
   kill(agent, SIGKILL);
   worker_->Wait();
@@ -134,7 +134,7 @@ TEST_F(AgentClusterTest, WhatTheCoordinatorDoesNotKnowGoesOnAndIsTold) {
   EXPECT_EQ(Running(coordinator_.reports().back())->trainer(), trainer);
 }
 
-// Is a checkpoint service that returns the job file that the test puts there, and notes which one it was asked for.
+// Is a checkpoint service that returns the job file that the test sets, and notes for which job it was asked for one.
 class StoreOfJobs final : public v1::Checkpoints::Service {
  public:
   void Put(const std::string& job_file) {
@@ -223,7 +223,7 @@ TEST_F(AgentClusterTest, WhatIsNoIdentityIsNotTakenForOne) {
   DirectAs(kOurs, "steady");
   StartInit();
   WaitRunning();
-  // The agent also ends by itself when its init is killed.
+  // The test kills both init and the agent, because two agents cannot run on one folder.
   const common::ProcessIdentity agent = AgentProcess();
   worker_->Signal(SIGKILL);
   kill(agent.pid, SIGKILL);

@@ -163,7 +163,8 @@ TEST_F(AgentDeathTest, AForgedReleaseKillsNobody) {
   ASSERT_TRUE(ReplaceFile(common::LifeLockPath(dir_, record.trainer), all_ones).ok());
   ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
   ASSERT_NE(Running(WaitRunning(before)), nullptr);
-  // Whether the agent believed the forged life-lock file for a while or saw at once that it is wrong, no trainer ended.
+  // The new agent may have believed the forged life-lock file for a while, but it must never report that the trainer
+  // ended.
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Running(NextReport())->trainer(), record.trainer);
   EXPECT_TRUE(record.process.Alive());
   ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());

@@ -73,7 +73,7 @@ TEST_F(AgentNoticeTest, ANewAgentDoesNotTakeBackWhatTheLastOneTold) {
   const auto first = coordinator_.WaitFor(0, [](const v1::NodeReport&) { return true; });
   ASSERT_TRUE(first.has_value());
   EXPECT_TRUE(first->draining());
-  // A `drain_within_seconds` of 0 means that the drain has no limit.
+  // The notice does not say when the machine is taken away, so the drain has no limit, which is reported as 0.
   EXPECT_EQ(first->drain_within_seconds(), 0);
   ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
   const auto again = coordinator_.WaitFor(

@@ -95,7 +95,7 @@ TEST_F(AgentTest, WhoseNameIsInUseStopsItsTrainersAndWaits) {
   // own.
   Want("steady");
   WaitRunning();
-  // A node that waits for its name has nothing to hand over, so SIGTERM ends it at once.
+  // The node has to wait for its name once more. It then has no trainer to hand over, so SIGTERM ends it at once.
   coordinator_.Direct(waits);
   ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Running(r) == nullptr; }).has_value());
   worker_->Signal(SIGTERM);

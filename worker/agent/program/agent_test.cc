@@ -128,7 +128,7 @@ TEST_F(AgentTest, AnExitWhileTheAgentIsAwayIsReportedByTheNext) {
   WaitRunning();
   const TrainerRecord record = Record();
   const common::ProcessIdentity agent = AgentProcess();
-  // A stopped agent does not notice that its trainer ends.
+  // SIGSTOP keeps the agent from noticing that its trainer ends. Only init and the next agent can notice it.
   ASSERT_TRUE(agent.SendSignal(SIGSTOP).ok());
   ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());
   ASSERT_TRUE(agent.SendSignal(SIGKILL).ok());
@@ -142,7 +142,7 @@ TEST_F(AgentTest, TwoSlotsAndAStopOfOne) {
   v1::NodeDirective directive;
   *directive.add_trainers() = Desired("steady", 0);
   *directive.add_trainers() = Desired("stubborn", 1);
-  // Slot 2 does not exist, so its trainer is ignored.
+  // The node has only slots 0 and 1, so the agent must ignore the trainer that the directive wants in slot 2.
   *directive.add_trainers() = Desired("steady", 2);
   directive.mutable_trainers(2)->set_job_uid("../escape");
   coordinator_.Direct(directive);
@@ -196,7 +196,8 @@ TEST_F(AgentTest, AReusedPidIsNotAdopted) {
   record.process.start_time_ticks -= 1;
   std::filesystem::create_directories(dir_ + "/trainers");
   std::ofstream(dir_ + "/trainers/0.json") << ToJson(record);
-  // The directive wants no trainer. So if the agent took the stranger for its trainer, it would stop the stranger.
+  // The directive wants no trainer. If the agent took the process `stranger`, which has the pid of the recorded
+  // trainer, for that trainer, it would stop `stranger`.
   coordinator_.Direct({});
   StartInit();
   const auto report =

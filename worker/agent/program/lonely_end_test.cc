@@ -14,7 +14,8 @@ namespace {
 
 class LonelyEndTest : public ::testing::Test {
  protected:
-  // Lets the object under test hear a coordinator, `seconds_ago`, that allowed the machine 5 seconds alone.
+  // Gives `end` the answer to a request that was sent `seconds_ago`. The answer allows the machine 5 seconds without a
+  // coordinator.
   static void Hear(LonelyEnd& end, double seconds_ago) {
     end.Heard(common::BootSeconds() - seconds_ago, 5, std::nullopt, /*keeps_spending=*/false);
   }

@@ -129,7 +129,7 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   app.set_version_flag("--version", version);
   std::string device = "auto";
   AddFlags(app, options, &device);
-  // CLI11 takes the arguments from the end of the vector.
+  // App::parse() of CLI11 expects the arguments in reverse order.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);

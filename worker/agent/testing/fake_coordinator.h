@@ -1,5 +1,6 @@
-// Implements the coordinator's Nodes service for the agent's tests. It answers long polls as the service documents,
-// with a directive that the test sets, and lets the test wait for a report. The class is thread-safe.
+// Implements the coordinator's Nodes service for the agent's tests. It answers an agent's call after the time that the
+// service's documentation says, with a directive that the test sets, and lets the test wait for a report. The class is
+// thread-safe.
 #ifndef REKINDLE_WORKER_AGENT_TESTING_FAKE_COORDINATOR_H_
 #define REKINDLE_WORKER_AGENT_TESTING_FAKE_COORDINATOR_H_
 
@@ -60,12 +61,14 @@ class FakeCoordinator final : public v1::Nodes::Service {
   }
 
   using Predicate = std::function<bool(const v1::NodeReport&)>;
-  // Returns the first report that `fits`, beginning with the newest one so far. Returns nothing if none comes in time.
+  // Returns the first report for which `fits` returns true, from the newest received one on. Returns nothing if none
+  // comes in time.
   std::optional<v1::NodeReport> WaitFor(const Predicate& fits) {
     common::MutexLock lock(mutex_);
     return WaitFrom(lock, reports_.empty() ? 0 : reports_.size() - 1, fits);
   }
-  // Returns the first report that `fits`, leaving out the first `from` reports. Returns nothing if none comes in time.
+  // Returns the first report for which `fits` returns true, after the first `from` ones. Returns nothing if none comes
+  // in time.
   std::optional<v1::NodeReport> WaitFor(size_t from, const Predicate& fits) {
     common::MutexLock lock(mutex_);
     return WaitFrom(lock, from, fits);

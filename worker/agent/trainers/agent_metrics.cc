@@ -17,7 +17,7 @@ using Setter = void (v1::TrainerMetrics::*)(double);
 struct CounterField {
   const char* name;
   const char* help;
-  // An empty `phase` means that the counter is not the time of a phase of the step.
+  // `phase` names the phase of a step whose time the counter sums. It is empty for a counter of anything else.
   const char* phase;
   Getter get;
   Setter set;

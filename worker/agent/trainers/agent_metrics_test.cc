@@ -26,7 +26,8 @@ TEST(AgentMetrics, SumsGoOnWhenATrainerIsReplaced) {
   metrics.CountRestart();
   metrics.Advance("job", {}, Said(1, 5));
   metrics.Advance("job", Said(1, 5), Said(1, 8));
-  // The counters of the trainer's successor start from zero.
+  // A new trainer takes over rank 1, with counters that start from zero. Its 2 steps are added to the 8 of the first
+  // one.
   metrics.Advance("job", {}, Said(1, 2));
   const std::string page = metrics.Page();
   EXPECT_THAT(page, HasSubstr("rekindle_trainer_steps_total{job_name=\"job\",rank=\"1\"} 10\n"));

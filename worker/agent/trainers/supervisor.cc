@@ -198,7 +198,8 @@ void Supervisor::CollectExits(double now) {
     if (end.is_gone) gone.push_back(slot);
     if (end.is_near) wake_for_exit_ = now + kExitPollSeconds;
   }
-  // The kernel counts the processes that it kills when memory runs out, but does not name them.
+  // The kernel only counts the processes that it kills when memory runs out. If the count has grown, a SIGKILL that the
+  // agent did not send is taken as such a kill.
   const std::optional<int64_t> kills = common::OutOfMemoryKills();
   for (const auto& [slot, status] : ends) {
     const bool was_asked = !trainers_.at(slot).stop_reason().empty();

@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kIncarnationBytes = 4;
 constexpr int kMaxThreads = 1024;
-// A trainer starts at a lower priority (nice), so that trainers at work go first if cores are few. The trainer itself
-// raises the priority again once it is ready.
+// A trainer starts at a lower priority (nice), so that its start does not slow down trainers that make steps on the
+// same cores. The trainer itself raises the priority again once it is ready.
 constexpr int kStartNice = 3;
 constexpr size_t kLongestName = 128;
 

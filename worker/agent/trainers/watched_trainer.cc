@@ -10,10 +10,10 @@
 namespace rekindle::agent {
 namespace {
 
-// If the agent runs under init, init writes the record of an exit within milliseconds.
+// The agent waits `kExitRecordSeconds` for init to record an exit, which takes milliseconds if there is an init.
 constexpr double kExitRecordSeconds = 0.25;
-// When the kernel releases the life lock of a process, the kernel already knows how the process ends. So the agent asks
-// only for `kEndingSeconds`.
+// After a life lock was released, the agent asks the kernel only for `kEndingSeconds` how the process ends, because the
+// kernel knows that before it releases the lock.
 constexpr double kEndingSeconds = 0.25;
 
 bool SameSecret(const std::string& a, const std::string& b) {

@@ -106,8 +106,8 @@ void HostConnect::RunPair(int peer) {
     pause = std::min(2 * pause, kLongestPause);
   }
   const common::MutexLock lock(mutex_);
-  // If an earlier try to connect the pair failed, its error is kept, because it explains more than the error of a
-  // missed deadline.
+  // The last try fails with a missed deadline. The error of an earlier try to connect to this peer explains more, so
+  // that one is kept.
   if (!pair.status.ok() && !pairs_[peer].status.ok()) pair.status = pairs_[peer].status;
   pair.finished = true;
   pairs_[peer] = std::move(pair);
@@ -134,7 +134,8 @@ absl::Status HostConnect::Connect(int peer, Pair& pair, double* pause) {
   absl::StatusOr<UniqueFd> control = Dial(peer, hello);
   if (!control.ok()) return control.status();
   *pause = kFirstPause;
-  // The acceptor sends its Setup only once its own rank has begun to connect for the same generation.
+  // This read may last until the deadline, because the peer sends its Setup only once it connects for this generation
+  // too.
   const WaitLimit limit{deadline_, &cancel_};
   Setup theirs;
   if (absl::Status got = ReadFull(control->get(), &theirs, sizeof(theirs), limit); !got.ok()) return got;

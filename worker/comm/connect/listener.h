@@ -30,8 +30,9 @@ struct ListenerStats {
 // Listens for a trainer's data plane. A listener lives as long as the process, over all generations. Each connection is
 // authenticated before any other byte of it is read, by a keyed challenge and response over job secret, generation and
 // rank. A connection of a later generation waits a bounded time for the ConnectHost() of that generation, then it is
-// dropped. A connection of a generation before the last one is refused at once. Bad connections are counted and dropped
-// without disturbing the others. The listener must outlive every ConnectHost() on it. It is thread-safe.
+// dropped. A connection of an earlier generation than that of the newest ConnectHost() is refused at once. Bad
+// connections are counted and dropped without disturbing the others. The listener must outlive every ConnectHost() on
+// it. It is thread-safe.
 class Listener {
  public:
   // Listens on `bind_address`, which is "host:port". Port 0 takes any free port. Returns UNAVAILABLE, with the address

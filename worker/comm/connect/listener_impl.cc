@@ -74,7 +74,7 @@ absl::StatusOr<Authenticated> ListenerImpl::Take(const Match& match, const WaitL
   if (!arrived_.WaitFor(lock, left, is_over)) return absl::DeadlineExceededError("it has not connected");
   if (found == waiting_.rend()) return absl::CancelledError("the attempt was given up");
   Authenticated taken = std::move(*found);
-  // The older connections that `match` accepts are dropped, because the peer has given them up.
+  // The newest connection that fits is taken. The older ones are dropped, because the peer has given them up.
   std::erase_if(waiting_, match);
   return taken;
 }
@@ -137,7 +137,8 @@ void ListenerImpl::Accept() {
   for (int i = 0; i < 16; ++i) {
     UniqueFd fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd.valid()) {
-      // If no descriptor is left, the connection stays in the backlog, so poll() would return at once again and again.
+      // If no descriptor is left, the connection stays in the backlog and poll() returns at once, so the thread sleeps
+      // for 20 ms.
       const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
       if (exhausted) poll(nullptr, 0, 20);
       return;
@@ -196,7 +197,7 @@ ListenerImpl::Advance ListenerImpl::Greet(HalfOpen& c) {
   c.challenge = MakeChallenge(secret_, c.hello);
   c.greeted = true;
   c.have = 0;
-  // A new socket's send buffer always has room for the few bytes of a challenge.
+  // The call need not be repeated: a new socket's send buffer has room for the few bytes of a challenge.
   const ssize_t n = send(c.fd.get(), &c.challenge, sizeof(c.challenge), MSG_DONTWAIT | MSG_NOSIGNAL);
   return n == static_cast<ssize_t>(sizeof(c.challenge)) ? Advance::kWait : Advance::kDrop;
 }
@@ -225,7 +226,8 @@ void ListenerImpl::Expire(double now) {
   const auto expires = [&](Authenticated& a) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (a.expires > now) return false;
     if (!registered_.contains(a.hello.generation)) return true;
-    // A connection for a registered generation is kept longer, because a rank of that generation is about to take it.
+    // A connection for a generation that ConnectHost() is connecting now is kept longer, because that call is about to
+    // take it.
     a.expires = now + kParkSeconds;
     return false;
   };

@@ -155,7 +155,7 @@ TEST_F(ListenerTest, ManyHalfOpenConnectionsDoNotKeepOthersOut) {
 }
 
 TEST_F(ListenerTest, ARankThatIsTakenForAnotherIsNotConnected) {
-  // The connector believes that it is rank 2 of 3, and that the address of rank 0 belongs to rank 1.
+  // A third rank believes that it is rank 2 of 3 and that rank 1 listens at the address that is in fact rank 0's.
   HostRanks wrong(3);
   wrong.peers[1] = hosts.peers[0];
   std::jthread confused([&] {

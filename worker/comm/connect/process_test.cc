@@ -141,7 +141,7 @@ TEST_P(Processes, AStoppedOneIsAccusedByAllAtTheDeadlineAndWakesHarmless) {
   kill(children[1], SIGSTOP);
   ExpectReported(1, Accusation::Kind::kTimeout, 5 * kDeadline);
   kill(children[1], SIGCONT);
-  // The stopped rank that wakes accuses nobody.
+  // Rank 1, which was stopped and now runs again, must accuse nobody.
   EXPECT_EQ(ReadLine(lines[1].get(), 30).substr(0, 5), "-1 -1");
 }
 

@@ -18,8 +18,8 @@ namespace rekindle::comm {
 namespace {
 
 constexpr size_t kPage = 4096;
-// The rings of a rank's neighbours carry nearly all data. The other peers' rings share a budget, so that many ranks on
-// a host stay cheap.
+// Nearly all data in a segment comes from the ranks just before and after its owner, so their rings are large. The
+// rings of all other ranks share `kOtherRings`, so that many ranks on a host need little memory.
 constexpr size_t kNeighbourRing = 1 << 20;
 constexpr size_t kOtherRings = 8 << 20;
 constexpr size_t kSmallestRing = 64 << 10;

@@ -28,8 +28,8 @@ struct SegmentOffer {
 };
 static_assert(sizeof(SegmentOffer) == 32);
 
-// A segment is shared by shared_ptr and unmapped with the last copy. The rings and the bell in it stay valid until
-// then.
+// The users of a segment hold it by shared_ptr. It is unmapped when the last of them lets go, and until then its rings
+// and its bell are valid.
 class SharedSegment {
  public:
   // Makes a segment whose memory is all backed already, so that it never causes a SIGBUS later. Returns

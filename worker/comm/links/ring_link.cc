@@ -84,7 +84,8 @@ bool RingLink::CanSend() const { return Used() != send_.capacity; }
 
 bool RingLink::CanRecv() const {
   const int64_t there = There();
-  // An invalid position counts as readable, so that the next TryRecv() reports it.
+  // If the position that the peer wrote is invalid, the result is true, so that the caller calls TryRecv(), which
+  // reports it.
   return there > 0 || there <= -static_cast<int64_t>(kAlignment);
 }
 

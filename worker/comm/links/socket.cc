@@ -74,7 +74,7 @@ WakeFd::WakeFd() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
 void WakeFd::Set() {
   const uint64_t one = 1;
-  // If the counter of the eventfd is full, the flag is set already.
+  // A write fails only if the eventfd's counter is full. Then the flag is set already, so the error does not matter.
   [[maybe_unused]] const ssize_t rc = write(fd_.get(), &one, sizeof(one));
 }
 
@@ -172,7 +172,7 @@ absl::StatusOr<UniqueFd> ConnectTcp(const std::string& address, const WaitLimit&
 void TuneStream(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   const int on = 1;
-  // TCP_NODELAY has no effect on a Unix socket.
+  // On a Unix socket this call fails, and the error is ignored, because such a socket does not delay small packets.
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   // Inside a machine no packet is lost, so pacing by an estimate of the path (BBR) only halves the speed. Reno does not
   // pace, and a process needs no privilege to choose it.

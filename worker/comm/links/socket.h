@@ -33,7 +33,7 @@ struct WaitLimit {
   const WakeFd* cancel = nullptr;
 };
 
-// Waits until poll() reports `events` for `fd`. Otherwise it returns DEADLINE_EXCEEDED or CANCELLED.
+// Waits until poll() reports `events` for `fd`. Returns DEADLINE_EXCEEDED or CANCELLED if `limit` ends the wait first.
 absl::Status WaitReady(int fd, short events, const WaitLimit& limit);
 // Waits for `seconds`, or until `limit` ends the wait.
 absl::Status Pause(double seconds, const WaitLimit& limit);

@@ -36,13 +36,13 @@ struct RekindleNcclApi {
   // Makes the id by which the ranks of a communicator find each other. One rank makes the id and sends it to all.
   int (*make_id)(unsigned char* id, char* error, std::size_t error_size);
   // Begins to join an NCCL communicator as `rank` of `world` with a device, which becomes the calling thread's device.
-  // Sets *comm unless it fails.
+  // If `join` does not fail, it sets *comm to the communicator.
   int (*join)(int device, int world, int rank, const unsigned char* id, RekindleNcclComm** comm, char* error,
               std::size_t error_size);
   // Puts an operation on its CUDA stream.
   int (*start)(RekindleNcclComm* comm, const RekindleNcclOperation* operation, char* error, std::size_t error_size);
-  // While the last join or start is pending, `poll` returns whether it is done. After that, `poll` returns whether the
-  // communicator has failed meanwhile.
+  // Returns whether what the last call of `join` or `start` began is done. Once it is done, `poll` returns whether the
+  // communicator has failed since.
   int (*poll)(RekindleNcclComm* comm, char* error, std::size_t error_size);
   // `mark` marks the end of the work that is on the stream now. `marked` returns whether the device has reached the
   // mark.

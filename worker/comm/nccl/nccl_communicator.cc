@@ -59,7 +59,7 @@ class NcclCommunicator : public Communicator {
                   .stream = stream});
   }
   Work Broadcast(void* buffer, size_t bytes, int root, Stream stream) override {
-    // The host transport refuses a broadcast whose root is not a rank.
+    // If `root` is not a rank, the host transport is called as well, because it returns the error for that.
     if (stream == nullptr || !IsRank(root)) return host_->Broadcast(buffer, bytes, root, nullptr);
     return Issue(Bytes(RekindleNcclOperation::kBroadcast, buffer, buffer, bytes, root, stream));
   }
@@ -106,8 +106,8 @@ class NcclCommunicator : public Communicator {
   std::unique_ptr<RingCommunicator> host_;
 };
 
-// Returns the wait between two checks of the device. The first waits end at once, because a small operation is done by
-// then. Later waits pause.
+// Returns the function that NcclSession calls between two checks of the device. Its first calls return at once, because
+// a small operation is done by then. Later calls sleep.
 NcclSession::GoOn Patience(Mesh& mesh) {
   return [&mesh, looks = 0]() mutable {
     if (++looks > kEagerLooks) return mesh.Rest(kPauseSeconds);

@@ -30,7 +30,7 @@ struct Group {
   explicit Group(int world, Deadlines deadlines = {.connect_seconds = 20, .progress_seconds = 20})
       : deadlines(deadlines) {
     for (auto& rank : MakeInProcess(world, 3, deadlines, {.faults = &faults})) {
-      // MakeInProcess makes only RingCommunicators.
+      // The cast is safe, because MakeInProcess() makes only RingCommunicators.
       hosts.emplace_back(static_cast<RingCommunicator*>(rank.release()));
     }
     ranks.resize(hosts.size());
@@ -99,7 +99,7 @@ TEST(NcclCommunicator, EveryOperationOnTheDeviceAndOnTheHost) {
       EXPECT_THAT(all, testing::ElementsAre(1, 2, 3));
       EXPECT_TRUE(comm.Broadcast(&root, 1, 1, stream).Wait().ok());
       EXPECT_EQ(root, 77);
-      // Rank 0 sends to rank 2.
+      // Rank 0 sends a letter to rank 2. Rank 1 takes no part.
       uint8_t letter = rank == 0 ? 9 : 0;
       const Work moved = rank == 0   ? comm.Send(&letter, 1, 2, stream)
                          : rank == 2 ? comm.Recv(&letter, 1, 0, stream)
@@ -164,7 +164,8 @@ TEST(NcclCommunicator, HangWithoutAGuiltyPeerEndsAtTheDeadline) {
     for (int rank : {0, 1}) group.nccl.Befall(rank, call, Fault::kHang);
     group.Join();
     const std::vector<absl::Status> ends = call == Call::kPollJoin ? group.joined : group.AllReduce(100);
-    // One of the two ranks misses the deadline first and notifies the other.
+    // NCCL hangs on both ranks. One of them notices the missed deadline first and notifies the other, so both messages
+    // name the deadline.
     for (const absl::Status& status : ends) EXPECT_THAT(std::string(status.message()), HasSubstr("deadline")) << status;
     EXPECT_TRUE(absl::IsDeadlineExceeded(ends[0]) || absl::IsDeadlineExceeded(ends[1]));
     for (int rank : {0, 1}) {

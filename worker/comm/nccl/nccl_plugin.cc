@@ -64,7 +64,7 @@ Library Open() {
   find(&library.send, "ncclSend");
   find(&library.recv, "ncclRecv");
   int version = 0;
-  // An older NCCL does not know the configuration struct that this code was compiled with.
+  // An NCCL library older than the header is refused, because it does not know the configuration struct of that header.
   if (library.problem[0] == 0 && (library.get_version(&version) != ncclSuccess || version < NCCL_VERSION_CODE)) {
     std::snprintf(library.problem, sizeof(library.problem),
                   "version %d is older than %d, which the plugin was built for", version, NCCL_VERSION_CODE);

@@ -36,8 +36,7 @@ NcclSession::Outcome NcclSession::AwaitMark(const GoOn& go_on) {
     const int marked = api_.marked(comm_, reason_, sizeof(reason_));
     if (marked == kRekindleNcclDone) return Outcome::kDone;
     if (marked == kRekindleNcclFailed) return Fail("the device");
-    // `poll` notices that a peer is gone. The device would then never reach the mark, so it is not enough to ask for
-    // the mark.
+    // If a peer is gone, the device never reaches the mark at the end of the operation. Only `poll` notices that.
     if (api_.poll(comm_, reason_, sizeof(reason_)) == kRekindleNcclFailed) return Fail("an operation under way");
     if (!go_on()) return GiveUp();
   }

@@ -26,7 +26,8 @@ bool Direct(const Mesh& mesh, size_t bytes) {
   return bytes <= kDirectBytes && bytes * mesh.world_size() <= kDirectTotal;
 }
 
-// Sends each rank's `bytes` bytes to every other rank. This rank's own bytes are already at slot `rank` of `all`.
+// Sends each rank's `bytes` bytes to every other rank. `all` has one slot per rank, and this rank's slot is already
+// filled.
 bool Exchange(Mesh& mesh, const OperationHeader& header, std::byte* all, size_t bytes) {
   std::vector<Transfer> transfers;
   for (int peer = 0; peer < mesh.world_size(); ++peer) {

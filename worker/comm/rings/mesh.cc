@@ -64,8 +64,8 @@ bool Mesh::WaitFor(std::span<const Want> wants) {
   }
   waiting_for_.store(mask, std::memory_order_relaxed);
   while (!ended()) {
-    // `left_` is read before the links are checked, because a peer writes all its data before it reports that it
-    // leaves.
+    // A peer writes all its data before it reports that it leaves. So if `left_` is read before the links are checked,
+    // none of the data of a peer in `left_` is missed.
     const uint64_t left = left_.load(std::memory_order_acquire) & ring_mask;
     if (ring_mask != 0 && (left == 0 && !sockets ? Spin(wants) : AnyReady(wants))) return !ended();
     if (left != 0) return Closed(__builtin_ctzll(left));

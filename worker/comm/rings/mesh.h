@@ -42,7 +42,8 @@ class Mesh {
   int world_size() const { return static_cast<int>(links_.size()); }
   Link& link(int peer) { return *links_[peer]; }
 
-  // Returns true once a transfer of `wants` may be tried again, and false when the communicator has ended.
+  // Waits until one of the transfers in `wants` may be able to go on, and returns true. Returns false when the
+  // communicator has ended.
   bool Wait(std::span<const Want> wants);
   // Reports to the monitor that the link to `peer` is closed, and waits for the end of the communicator that follows.
   // Always returns false.
@@ -61,7 +62,7 @@ class Mesh {
   // Makes Wait() check the links again.
   void Wake();
 
-  // Returns the seconds that Wait() has spent with something to send among its `wants`.
+  // Returns the seconds that Wait() has waited so far while at least one of its `wants` was to send.
   double send_blocked_seconds() const { return send_blocked_.load(std::memory_order_relaxed); }
   double last_moved() const { return last_moved_.load(std::memory_order_relaxed); }
   // Returns a mask with one bit per rank that Wait() waits for now or waited for last.

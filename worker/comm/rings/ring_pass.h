@@ -29,8 +29,8 @@ struct RingReceive {
   bool reduce = false;
 };
 
-// Describes one rank's part in a ring. The sends and the receives each run in their order, side by side. The sends of
-// one rank are the receives of the next.
+// Describes one rank's part in a ring. The rank makes its sends one after the other, and at the same time its receives
+// one after the other. The sends of one rank are the receives of the next.
 struct RingPass {
   int prev = -1;  // -1 if nothing is received.
   int next = -1;  // -1 if nothing is sent.

@@ -15,8 +15,8 @@
 
 namespace rekindle::comm {
 
-// Holds the faults of each rank. Links ask for permission before they move bytes, and monitors ask at every turn of
-// their loop.
+// Holds the faults of each rank. A rank's links ask here before they move bytes, and its monitor at every turn of its
+// loop, so that they can be held up.
 struct InProcessFaults::Impl {
   struct Rank {
     std::vector<std::shared_ptr<ControlChannel>> controls;

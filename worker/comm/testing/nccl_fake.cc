@@ -146,8 +146,8 @@ bool FakeNccl::Impl::Done(const RekindleNcclComm& comm) {
   if (mine.kind == Operation::kSend || mine.kind == Operation::kRecv) {
     const auto theirs = operations.find({number, mine.peer});
     if (theirs == operations.end()) return false;
-    // The first of the two ranks that finds both operations copies the data, once, because the other's buffer may be
-    // gone later.
+    // Of sender and receiver, the first that finds that both have started copies the data. The other does not copy it
+    // again, because the first one's buffer may be gone by then.
     if (!reduced.insert(number).second) return true;
     const bool receives = mine.kind == Operation::kRecv;
     std::memcpy(receives ? mine.out : theirs->second.out, receives ? theirs->second.in : mine.in, mine.count);

@@ -17,7 +17,7 @@ namespace rekindle::comm {
 
 struct ControlFrame {
   enum Type : uint32_t {
-    // `kJoined` says that all pairs of the sender are connected.
+    // `kJoined` says that the sender is connected to all its peers.
     kJoined = 1,
     // The receiver of a `kPing` answers with `kPong` and the same token.
     kPing = 2,

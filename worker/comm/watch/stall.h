@@ -14,7 +14,7 @@
 namespace rekindle::comm {
 
 // Peers are pinged from half of the deadline on and judged at its end. A rank that was itself stopped (frozen, starved)
-// starts the pings again, because answers may wait unread.
+// pings once more before it judges, because it may not have read its peers' answers yet.
 class StallDetector {
  public:
   enum class Action { kNone, kPing, kJudge };

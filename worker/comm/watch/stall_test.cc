@@ -46,7 +46,7 @@ TEST(StallDetector, OneThatSleptItselfAsksBeforeItJudges) {
   StallDetector detector;
   EXPECT_EQ(detector.Observe(100, true, 100, 2.0), Action::kNone);
   EXPECT_EQ(detector.Observe(101.1, true, 100, 2.0), Action::kPing);
-  // The rank was stopped for a minute, so its peers' answers may lie unread.
+  // The rank pinged and was then stopped for a minute. It may not have read its peers' answers, so it pings again.
   EXPECT_EQ(detector.Observe(160, true, 100, 2.0), Action::kPing);
   EXPECT_EQ(detector.Observe(160.1, true, 100, 2.0), Action::kNone);
 }

@@ -39,7 +39,8 @@ TEST(DataKindsTest, EachIsAFieldOfTheJobFileAndDeliversAFormOfItsOwn) {
     EXPECT_NE(Data::descriptor()->FindFieldByName(kind->name), nullptr) << kind->name;
     EXPECT_TRUE(forms.insert(kind->form).second) << kind->name;
     EXPECT_EQ(&KindOf(kind->form), kind);
-    // The number of values of a sample must be known without its files.
+    // The coordinator cannot read the files, so each kind whose samples are not windows must declare how many values a
+    // sample has.
     EXPECT_TRUE(train::IsWindow(kind->form) || kind->values != nullptr) << kind->name;
   }
 }

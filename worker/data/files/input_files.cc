@@ -116,7 +116,8 @@ class GlobWalk {
     return absl::StrCat(folder, "/", name);
   }
 
-  // Plans a visit of a place. Several `**` lead to the same place in very many ways, but it is visited only once.
+  // Plans to match the parts of the glob from `part` on below `folder`. Several `**` ask for this in very many ways,
+  // but it is done only once.
   absl::Status Plan(std::string folder, size_t part) {
     const auto [place, is_new] = planned_.emplace(std::move(folder), part);
     if (!is_new) return absl::OkStatus();
@@ -124,7 +125,7 @@ class GlobWalk {
     return effort_->LookIntoFolder();
   }
 
-  // Matches parts_[part..] of the glob below `folder`.
+  // Matches the parts of the glob from number `part` on against the names below `folder`.
   absl::Status Visit(const std::string& folder, size_t part) {
     const std::string& pattern = parts_[part];
     bool last = part + 1 == parts_.size();

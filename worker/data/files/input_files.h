@@ -29,7 +29,8 @@ struct InputFile {
 // `SearchLimits` limits the search, because globs through links and many `**` can lead to more names than any disk has.
 struct SearchLimits {
   int64_t names = 10'000'000;
-  // `folders` limits the visits of folders. A folder counts once for each rest of a glob that is matched below it.
+  // `folders` limits the visits of folders. A folder in which several parts of a glob are matched is visited, and
+  // counts, once for each of these parts.
   int64_t folders = 1'000'000;
   double seconds = std::numeric_limits<double>::infinity();
 };

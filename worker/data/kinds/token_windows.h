@@ -27,8 +27,8 @@ struct TokenWindowsOptions {
   int global_batch = 0;
   // `micro_batch` is the number of sequences of a micro-batch, at least 1.
   int micro_batch = 0;
-  // `validation_fraction` is the part of the tokens for validation, from 0 to kMostValidationFraction. Above 0,
-  // validation has at least one sample.
+  // `validation_fraction` of all tokens are for validation, from 0 to kMostValidationFraction. If it is above 0, there
+  // is at least one validation sample.
   double validation_fraction = 0;
 };
 

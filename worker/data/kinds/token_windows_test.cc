@@ -46,7 +46,7 @@ TEST(TokenWindowsTest, ShapesAndSplit) {
   EXPECT_EQ(batch.tokens.size(), 4u * 9);
 }
 
-// An epoch holds every training window once, across the borders of steps.
+// An epoch holds every training window once, also when it begins or ends in the middle of a step.
 TEST(TokenWindowsTest, AnEpochSeesEverySampleOnce) {
   auto tokens = Tokens(1000);
   TokenWindows windows = Make(tokens);
@@ -72,7 +72,7 @@ TEST(TokenWindowsTest, OrderDependsOnSampleNumberOnly) {
   other.global_batch = 6;
   other.micro_batch = 2;
   TokenWindows a = Make(tokens), b = Make(tokens, other);
-  // Both batch shapes have sample 67 of the run in the row that is compared.
+  // Sample 67 of the run is 5 * 12 + 1 * 4 + 3 with the batches of `a`, and 11 * 6 + 0 * 2 + 1 with those of `b`.
   EXPECT_EQ(Row(a.TrainMicroBatch(5, 1), 3), Row(b.TrainMicroBatch(11, 0), 1));
   EXPECT_EQ(a.TrainMicroBatch(7, 1).tokens, a.TrainMicroBatch(7, 1).tokens);
   other = kOptions;

@@ -10,8 +10,8 @@
 namespace rekindle::data {
 
 // Opens the data of a job. All of the data may be copied into caches in `folder`, which the processes of a node share.
-// Errors name the field or the file. Returns INVALID_ARGUMENT if the job's `data` section is not valid, as the
-// coordinator does.
+// Errors name the field or the file. Returns INVALID_ARGUMENT if the job's `data` section is not valid, by the same
+// rules as the coordinator.
 absl::StatusOr<OpenedData> OpenData(const DataSpec& spec, const DataNeeds& needs, const std::string& folder);
 
 }  // namespace rekindle::data

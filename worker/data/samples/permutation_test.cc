@@ -54,7 +54,7 @@ TEST(PermutationTest, SeedAndEpochChangeTheOrder) {
     same_epoch += a(i) == b(i);
     same_seed += a(i) == c(i);
   }
-  // About one index is expected to have the same place in both permutations by chance.
+  // By chance, two permutations agree at about one index. 15 are far more than chance explains.
   EXPECT_LT(same_epoch, 15);
   EXPECT_LT(same_seed, 15);
 }

@@ -22,8 +22,8 @@ struct BatchShape {
   int global_batch = 0;
   // `micro_batch` is the number of samples of a micro-batch, at least 1.
   int micro_batch = 0;
-  // `validation_fraction` is the part of the samples for validation, from 0 to kMostValidationFraction. If it is above
-  // 0, validation has at least one sample.
+  // `validation_fraction` of all samples are for validation, from 0 to kMostValidationFraction. If it is above 0, there
+  // is at least one validation sample.
   double validation_fraction = 0;
 };
 
@@ -51,8 +51,8 @@ class SampleOrder {
 
   int64_t train_samples() const { return samples_ - validation_samples_; }
   int64_t validation_samples() const { return validation_samples_; }
-  // Returns training sample number `place`, in the order that each run permutes. REQUIRES: 0 <= place <
-  // train_samples().
+  // The training samples have a fixed order, which each run permutes. Returns the sample that is number `place` in the
+  // fixed order. REQUIRES: 0 <= place < train_samples().
   int64_t TrainSample(int64_t place) const;
 
  private:

@@ -39,7 +39,8 @@ void AtenModel::BindWeights(float* weights) {
     at::Tensor leaf = copy_ ? copy_->Leaf(i) : at::from_blob(weights + info.offset, info.shape, at::kFloat);
     if (!info.is_buffer()) {
       leaf.set_requires_grad(true);
-      // The hook of a parameter gets the total gradient of one backward, even if the parameter is used twice.
+      // Autograd calls the hook of a parameter once in a backward, with the total gradient, even if the forward uses
+      // the parameter twice.
       leaf.register_hook([this, i](const at::Tensor& gradient) { Deliver(i, gradient); });
     }
     parameters_.push_back(std::move(leaf));

@@ -40,7 +40,7 @@ class AtenModel : public train::Model {
   // Returns the summed loss of a checked micro-batch in float32. It is called inside an Autocast scope (autocast.h).
   // `key` is null in an evaluation. In training the function must call TellStatistic for each buffer.
   virtual at::Tensor Loss(const train::MicroBatch& batch, const train::RandomKey* key) = 0;
-  // Returns how many items the loss of a micro-batch is a sum over.
+  // Returns the number of items over which the loss of a micro-batch is summed.
   virtual int64_t Count(const train::MicroBatch& batch) const { return batch.sequences; }
 
   // Returns the Autocast scope that the job's precision needs.

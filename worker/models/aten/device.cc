@@ -12,8 +12,8 @@
 namespace rekindle::models {
 
 absl::Status LoadCuda() {
-  // The program is linked with LibTorch's CPU part alone, so that a machine without a GPU need not load a gigabyte of
-  // kernels.
+  // The program is linked with LibTorch's CPU part alone, so that a machine without a GPU does not load a gigabyte of
+  // GPU kernels.
   Dl_info cpu{};
   if (dladdr(reinterpret_cast<const void*>(&at::globalContext), &cpu) == 0 || cpu.dli_fname == nullptr) {
     return absl::FailedPreconditionError("LibTorch's own file is not known: its CUDA part cannot be found beside it");

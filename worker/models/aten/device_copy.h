@@ -23,7 +23,8 @@ class DeviceCopy {
   // Copies the weights to the device. `weights` must point to layout.total floats on the host.
   void TakeWeights(const float* weights);
 
-  // Starts to copy a gradient (or statistic) to the host, after the work that was queued on the device before.
+  // Starts to copy a gradient (or statistic) to the host. The device makes the copy after the work that was queued
+  // before.
   void Fetch(int parameter, const at::Tensor& values);
   // Passes the values that were copied to the host to `sink`, in the order of the Fetch calls. REQUIRES: the host has
   // waited for the device.

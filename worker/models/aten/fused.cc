@@ -27,7 +27,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// With fewer than `kElements` elements a kernel is not worth another thread.
+// Each thread gets at least `kElements` elements, because a thread is not worth its cost for fewer.
 constexpr int64_t kElements = 16384;
 // A sum over rows adds up blocks of `kRows` rows, in order, so the number of threads does not change its bits.
 constexpr int64_t kRows = 128;

@@ -8,7 +8,7 @@
 
 namespace rekindle::models {
 
-// Computes the tanh form of GELU for any shape, in the type of `x`. The slope is kept for backward
+// Computes the tanh form of GELU for any shape, in the type of `x`. The forward keeps the slope of GELU for backward
 // (kernels/layers/gelu.h).
 at::Tensor Gelu(const at::Tensor& x);
 

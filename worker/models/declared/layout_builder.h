@@ -11,8 +11,7 @@
 
 namespace rekindle::models {
 
-// Adds a parameter to a layout, after those that it has. Weight decay applies to a parameter with more than one
-// dimension.
+// Appends a parameter to a layout. Weight decay applies to a parameter with more than one dimension.
 inline void AddParameter(const std::string& name, std::vector<int64_t> shape, train::ParameterLayout& layout) {
   int64_t size = 1;
   for (int64_t extent : shape) size *= extent;

@@ -1,5 +1,5 @@
-// Declares what a kind of model is, without the code that computes it (worker/models/kinds). The coordinator fills in
-// and checks spec.model with this, and trainers check the job by the same declarations.
+// Declares what a kind of model is, without the code that computes it (worker/models/kinds). By these declarations the
+// coordinator fills in and checks spec.model, and trainers check the job.
 #ifndef REKINDLE_WORKER_MODELS_DECLARED_MODEL_KIND_H_
 #define REKINDLE_WORKER_MODELS_DECLARED_MODEL_KIND_H_
 

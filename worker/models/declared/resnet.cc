@@ -28,7 +28,8 @@ absl::Status Check(const ModelSpec& spec) {
   return absl::InvalidArgumentError("model.dropout: a ResNet has none; use optimizer.weight_decay");
 }
 
-// The counters of batches that PyTorch's batch norm keeps are not weights.
+// PyTorch's batch norm also counts its batches. These counters are not among the weights of this model, so their name
+// is empty.
 std::string WeightName(const std::string& published) {
   return published.ends_with(".num_batches_tracked") ? "" : published;
 }

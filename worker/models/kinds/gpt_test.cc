@@ -108,7 +108,8 @@ TEST(GptTest, AShorterContextWorks) {
   EXPECT_EQ(test.Backward(batch).loss.count, 5);
 }
 
-// A micro-batch has the same bits when it is recomputed. The recovery from a lost rank rests on this property.
+// The gradients of a micro-batch have the same bits when they are computed again. The recovery from a lost rank rests
+// on this property.
 TEST(GptTest, AMicroBatchHasTheSameBitsWhenRecomputed) {
   for (const ModelSpec& spec : {SmallSpec(), SmallSpec(0.2), In(ComputeType::kBfloat16), In(ComputeType::kFloat16)}) {
     TestModel first(spec);

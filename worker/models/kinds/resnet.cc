@@ -29,8 +29,8 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;
 
-// Goes through the layout as the forward of a ResNet does. Parameters and buffers come in the order in which they are
-// used.
+// Holds the position of a forward in the layout, which has parameters and buffers in the order in which the forward
+// uses them.
 struct Walk {
   int parameter = 0;
   int buffer = 0;

@@ -58,8 +58,8 @@ Step RunStep(const ParameterLayout& layout, const std::vector<std::vector<float>
     for (auto& accumulator : accumulators) {
       const int64_t* local = static_cast<const int64_t*>(accumulator->Data(bucket));
       for (int64_t i = 0; i < bucket.count; ++i) {
-        // The sum over ranks wraps, as that of a communicator must, because an attempt that overflows is summed before
-        // any rank knows of the overflow.
+        // The sum over ranks may wrap around, as in a communicator, because the gradients of an attempt that overflows
+        // are summed before any rank knows of the overflow.
         uint64_t sum = static_cast<uint64_t>(step.fixed[bucket.offset + i]) + static_cast<uint64_t>(local[i]);
         step.fixed[bucket.offset + i] = static_cast<int64_t>(sum);
       }
@@ -160,7 +160,7 @@ TEST(AccumulatorTest, Float32SumsInOrder) {
   const ParameterLayout layout = testing::MakeLayout({10, 3});
   GradientAccumulator accumulator(&layout, Mode::kFloat32, kMicroBatches);
   EXPECT_EQ(accumulator.element_bytes(), sizeof(float));
-  // The sums of step 1 must overwrite those of step 0.
+  // Step 1 uses the accumulator again, and its sums must replace those of step 0.
   for (int step = 0; step < 2; ++step) {
     accumulator.Begin(step, 0, {});
     std::vector<float> plain(layout.total);
@@ -209,7 +209,7 @@ TEST(AccumulatorTest, HeldMicroBatchesSurviveAReductionThatCameToNothing) {
   straight.Begin(5, 0, exponents);
   for (int m : {0, 1, 2}) AddMicroBatch(layout, gradient(m), m, &straight);
   interrupted.Begin(5, 0, exponents);
-  // The sums are reduced once before the rank holds any micro-batch.
+  // `interrupted` is reduced once while it holds no micro-batch yet, so its sums are zeros.
   EXPECT_EQ(sums(interrupted), std::vector<int64_t>(layout.total));
   AddMicroBatch(layout, gradient(2), 2, &interrupted);
   sums(interrupted);

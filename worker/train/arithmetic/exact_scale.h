@@ -17,7 +17,7 @@
 namespace rekindle::train {
 
 // `kInitialExponent` is the exponent of every parameter at step 0. It allows gradients below 2^(LimitLog2(M) - 30),
-// which is 2^30 for four micro-batches, down to units of 1e-9 of the summed loss.
+// which is 2^30 for four micro-batches, and rounds them to multiples of 2^-30 (about 1e-9).
 inline constexpr int32_t kInitialExponent = 30;
 // The largest gradient may grow by a factor of 2^kHeadRoomLog2 from one step to the next before a step has to be
 // redone.

@@ -10,7 +10,7 @@ namespace rekindle::train {
 SquaresGatherer::SquaresGatherer(const ParameterLayout& layout) {
   for (const ParameterInfo& info : layout.parameters) {
     first_piece_.push_back(pieces_.size());
-    // A buffer, such as a running mean of batch norm, has no gradient.
+    // A buffer of the model, such as a running mean of batch norm, has no gradient, so it adds nothing to the norm.
     if (info.is_buffer()) continue;
     const int64_t end = info.offset + info.size;
     for (int64_t at = info.offset; at < end;) {

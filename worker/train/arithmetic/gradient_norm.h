@@ -40,7 +40,7 @@ class SquaresGatherer {
   std::vector<size_t> first_piece_;
 };
 
-// Returns the sum of squares of a whole gradient in one call. SquaresGatherer takes it bucket by bucket.
+// Returns the sum of squares of a gradient that is complete. SquaresGatherer gets a gradient bucket by bucket instead.
 double GradientSumOfSquares(const ParameterLayout& layout, const GradientView& gradient,
                             std::span<const int32_t> exponents);
 

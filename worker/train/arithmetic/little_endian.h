@@ -31,7 +31,7 @@ class RecordWriter {
 class RecordReader {
  public:
   explicit RecordReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  // Reads the next value of the record. Returns false and leaves *value unchanged when fewer bytes are left than it
+  // Reads the next value of the record. Returns false and leaves *value unchanged when fewer bytes are left than a T
   // has.
   template <typename T>
   bool Get(T* value) {

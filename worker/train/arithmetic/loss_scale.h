@@ -27,8 +27,9 @@ struct LossScale {
 
 class LossScaler {
  public:
-  // `kGrowthInterval` is a number of steps. It and `kInitialLog2` have PyTorch's values. Each `k...Log2` is an
-  // exponent of the scale of a micro-batch's mean loss. An overflow at `kMinimumLog2` is the fault of the model.
+  // `kGrowthInterval` is a number of steps. It and `kInitialLog2` have PyTorch's values. Each `k...Log2` is the base-2
+  // logarithm of a scale of a micro-batch's mean loss. If gradients overflow even at `kMinimumLog2`, the cause is the
+  // model and not the scale.
   static constexpr int kGrowthInterval = 2000;
   static constexpr int kInitialLog2 = 16;
   static constexpr int kMaximumLog2 = 32;

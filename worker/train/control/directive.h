@@ -16,8 +16,8 @@ struct Directive {
   Membership membership;
   // With kYield, `checkpoint` requests a checkpoint at the step boundary at which the trainer yields.
   bool checkpoint = false;
-  // `checkpoint_until` is the deadline of the checkpoint that a yield requests, by the trainer's clock. It counts from
-  // the first directive that requested the checkpoint. The value 0 means no limit.
+  // `checkpoint_until` is the deadline of the checkpoint that a yield requests, by the trainer's clock. Further
+  // directives that request the same checkpoint do not move the deadline. The value 0 means no limit.
   double checkpoint_until = 0;
   // With kWait, `find_checkpoint` names the manifest that the trainer has to look for in the store. It is empty if
   // there is none to look for.
@@ -26,7 +26,7 @@ struct Directive {
   bool verify_checkpoint = false;
   // When Report::looked is below Directive::look, the trainer has to look for the newest checkpoint again.
   int64_t look = 0;
-  // `without_store` tells the trainer not to wait until the job's store can be read.
+  // `without_store` allows the trainer to go on although the job's store cannot be read yet.
   bool without_store = false;
   std::string reason;
   std::string error;

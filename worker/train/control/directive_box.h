@@ -9,7 +9,7 @@
 
 namespace rekindle::train {
 
-// DirectiveBox is thread-safe. It calls nothing while it holds its lock.
+// DirectiveBox is thread-safe. It calls no other code while it holds its lock.
 class DirectiveBox {
  public:
   // Replaces the directive in the box and wakes every thread that waits for a newer one.

@@ -40,7 +40,7 @@ TEST_F(LeaseTest, AnAnswerOfAnotherGenerationRenewsNothing) {
   lease_.Begin(5, 60, 1060);
   EXPECT_FALSE(lease_.Holds(4));
   EXPECT_TRUE(lease_.Holds(5));
-  // Generation 4 is announced after generation 5, so it is ignored.
+  // Generation 4 is older than generation 5, whose lease has begun already, so its announcement is ignored.
   lease_.Begin(4, 60, 1060);
   EXPECT_TRUE(lease_.Holds(5));
 }

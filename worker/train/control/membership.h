@@ -42,7 +42,7 @@ struct Membership {
   int source_rank = 0;
   std::string checkpoint;
   std::string reason;
-  // The job has had `interruptions` interruptions until this generation, in `node_hours` hours of its nodes.
+  // Before this generation the job had `interruptions` interruptions, in `node_hours` hours summed over its nodes.
   int interruptions = 0;
   double node_hours = 0;
   // `shards` names the holders of each shard of the optimizer's moments. It is empty when every member has all moments.

@@ -87,7 +87,7 @@ struct Report {
   std::string flush;
   std::string checkpoint_error;
   int checkpoints_failed = 0;
-  // `checkpoint_interval_seconds` is the time between two checkpoints that this trainer chose as rank 0.
+  // `checkpoint_interval_seconds` is the time between two checkpoints, as this trainer chose it when it was rank 0.
   double checkpoint_interval_seconds = 0;
   std::string checkpoint_interval_reason;
   int64_t completed_step = 0;

@@ -27,7 +27,8 @@ class Reporter {
 
   // Reports that the rank enters `membership`. The phase becomes RUNNING, and the report has no interruption any more.
   void Enter(const Membership& membership);
-  // Sets the micro-batches of the step that the rank computes. The rank promises to hold all of them.
+  // Sets the micro-batches that this rank computes in the running step. The rank promises to hold all of their
+  // gradients, even if the generation is interrupted.
   void Assign(const std::set<int>& micro_batches);
   void Computed(int count);
 
@@ -40,7 +41,7 @@ class Reporter {
                  const std::vector<comm::Accusation>& accusations);
 
   // Sets the blocks of the moments that the rank holds from now on, and clears `prepared`. Returns false if an
-  // interruption was already reported with the moments that the rank held before.
+  // interruption was already reported, because that report named the blocks that the rank held then.
   bool Hold(std::vector<int> blocks, int total_blocks);
 
   // Reports that the step is reduced and that this rank alone can apply it to the moments that it holds. Returns false

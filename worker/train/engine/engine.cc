@@ -139,7 +139,7 @@ void Engine::RunGeneration(const Membership& membership) {
   const absl::Status status = WatchedRun(membership, connected, run);
   if (status.ok()) return;
   const bool communicator_failed = !connected.status().ok();
-  // Once the communicator is aborted, no other thread reads the gradients that were to be reduced.
+  // The communicator is aborted first, so that no other thread still reads the gradients when they change.
   connected.Abort(status);
   if (run.out_of_memory() && options_.spec.micro_batch > 1) {
     teller_.OutOfMemory(status, options_.spec.micro_batch);

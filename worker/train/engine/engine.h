@@ -90,8 +90,8 @@ class Engine {
   Engine(EngineOptions options, EngineParts parts);
   ~Engine();
 
-  // Trains until the directive says EXIT or Stop() is called, and returns OK then. Otherwise this trainer cannot go on,
-  // and the returned error is already reported.
+  // Trains until the directive says EXIT or Stop() is called, and returns OK then. If this trainer cannot go on,
+  // returns an error, which has been reported already.
   absl::Status Run();
   // Makes `Run` return as soon as it can. It may be called from any thread.
   void Stop();

@@ -141,8 +141,9 @@ TEST_F(EngineCheckpointTest, EverySecondsFollowsTheClock) {
   ExpectUndisturbedResult();
   ExpectRanksAgreed();
   const std::vector<checkpoint::ManifestName> names = store_.Names();
-  // The limits are wide. The test's clock stands still while ranks wait for each other, and a save, which delays the
-  // next one, may last several of the test's short steps.
+  // The limits for the number of checkpoints and for the steps between them are wide. Steps take unequal times by the
+  // test's clock, which stands still while ranks wait for each other. A save, which delays the next one, may last
+  // several of the test's short steps.
   EXPECT_GE(names.size(), 5);
   EXPECT_LE(names.size(), 300 / (kSteps - 3) + 1);
   for (size_t i = 1; i + 1 < names.size(); ++i) EXPECT_GE(names[i].step - names[i - 1].step, kSteps - 3);
@@ -221,7 +222,8 @@ TEST_F(EngineCheckpointTest, NothingIsTriedThatCannotEndInTime) {
   for (const char* node : {"n0", "n1"}) coordinator_->Feed(core::DrainNode{node, 1.5, "notice"});
   ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::PENDING || Ended(s); }));
   std::set<int> flushed = store_.urgent_steps();
-  // The checkpoint of the last step is also an urgent save, but has no deadline. So the test does not count it.
+  // Urgent saves are those for which training waits. The final checkpoint is one, too, but it has no deadline, so the
+  // test does not count it.
   flushed.erase(kSteps);
   EXPECT_THAT(flushed, testing::IsEmpty());
   Add("n2");

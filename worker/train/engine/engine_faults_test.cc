@@ -108,7 +108,7 @@ TEST_F(EngineTest, ADeathWhileTheCoordinatorIsAwayWaitsForIt) {
 }
 
 TEST_F(EngineTest, AJoinerTakesStateFromAPeer) {
-  // The job is long enough for the joiner to come before its end.
+  // The job has so many steps that the third trainer joins before the job ends.
   Start(SmallSpec(3000), 2);
   AwaitStep(30);
   Add("late");
@@ -129,7 +129,7 @@ TEST_F(EngineTest, ADrainedNodeLeavesWithoutRework) {
 }
 
 TEST_F(EngineTest, PauseHoldsTheStateAndResumeGoesOn) {
-  // The job is long enough for the pause to come before its end.
+  // The job has so many steps that it is paused before it ends.
   Start(SmallSpec(3000), 2);
   AwaitStep(20);
   coordinator_->Feed(core::PauseJob{LocalCoordinator::kUid});

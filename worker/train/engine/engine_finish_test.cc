@@ -35,7 +35,7 @@ class EngineFinishTest : public EngineTest {
     ASSERT_EQ(coordinator_->Status().state(), v1::FINISHING) << coordinator_->Status().DebugString();
     EXPECT_THAT(coordinator_->Status().reason(), HasSubstr("the store of this test is full"));
   }
-  // Waits until a generation of `count` members is formed to save the final state.
+  // Waits until the coordinator has formed a generation of `count` members that only saves the final state.
   void AwaitHolders(int count) {
     ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) {
       return (s.state() == v1::FINISHING && s.generation() > 1 && s.members_size() == count) || Ended(s);

@@ -104,7 +104,8 @@ TEST_F(EngineLeaseTest, OneLeaseThatHoldsIsEnoughForAll) {
   ExpectUndisturbedResult();
 }
 
-// A message in which another rank says that its lease holds is too old for a rank that slept after the exchange.
+// Trainer 2 sleeps right after it has exchanged messages with the others. When it wakes, the messages that the leases
+// of other ranks hold are too old for it, so it must not step.
 TEST_F(EngineLeaseTest, OneThatSleptBetweenTheExchangeAndItsEndBelievesNobody) {
   std::atomic<bool> sleeps{false};
   before_collective_ = [&](size_t trainer) {

@@ -1,4 +1,5 @@
-// Runs a job with as many ranks as a job can have, as threads over the real transport, and with one trainer more.
+// Runs jobs with as many trainers as a job may have ranks, and with one trainer more than that. The trainers are
+// threads over the real transport.
 #include <gtest/gtest.h>
 
 #include "worker/train/testing/engine_test_fixture.h"
@@ -7,7 +8,8 @@ namespace rekindle::train {
 namespace {
 
 constexpr int kMost = 64;
-// If a test sees `kStorm` generations, the coordinator forms one generation after the other without end.
+// A test that sees `kStorm` generations fails, because the coordinator then forms one generation after the other
+// without end.
 constexpr int kStorm = 20;
 
 class EngineLimitTest : public EngineTest {

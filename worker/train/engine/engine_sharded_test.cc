@@ -93,7 +93,7 @@ TEST_F(EngineShardedTest, ADeathAtAnyPointOfAStepCostsNothing) {
   }
 }
 
-// A rank dies while shards move to new holders.
+// A rank dies while shards of the optimizer's moments move to new holders.
 TEST_F(EngineShardedTest, ADeathWhileShardsMoveCostsNothing) {
   std::string digest;
   for (int point = 0; point < 12; ++point) {
@@ -128,8 +128,9 @@ TEST_F(EngineShardedTest, WithoutBothHoldersOfAShardTheNewestCheckpointCounts) {
   trainers_[1]->Kill(/*agent_reports=*/false);
   trainers_[2]->Kill(/*agent_reports=*/false);
   ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.members_size() == 3 || Ended(s); }));
-  // Either text is right. The second one comes if the coordinator formed a generation between the two deaths, but the
-  // shards were not yet on new holders when the second rank died.
+  // Trainers 1 and 2 were the two holders of shard 1. The first text comes if no generation was formed between their
+  // deaths. The second one comes if a generation was formed, but the shards were not yet on new holders when the second
+  // of the two trainers died.
   EXPECT_THAT(coordinator_->Status().last_event(),
               AnyOf(HasSubstr("both holders of optimizer shard 1, n1/0 and n2/0, are gone"),
                     HasSubstr("the live trainers do not have all of the optimizer's shards of one step")));
@@ -186,8 +187,8 @@ TEST_F(EngineShardedTest, FloatModeRunsAndSaysWhatItSaves) {
   const auto told = std::find_if(status.levers().begin(), status.levers().end(),
                                  [](const v1::LeverStatus& lever) { return lever.lever() == "sharded_state"; });
   ASSERT_NE(told, status.levers().end());
-  // The two moments together have 10 blocks. Each of four ranks holds 4 to 6 of them, and also has room for one or two
-  // shards on their way, and for a piece of a shard.
+  // The two moments together have 10 blocks. Each of four ranks holds 4 to 6 of them, and also has memory for one or
+  // two shards that move between ranks, and for a piece of a shard.
   EXPECT_GT(told->bytes_saved(), 0) << told->text();
   EXPECT_LT(told->bytes_saved(), 6.0 * checkpoint::kBlockElements * 4) << told->text();
 }

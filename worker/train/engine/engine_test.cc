@@ -196,7 +196,7 @@ TEST_F(EngineTest, LossScalingChangesNoBit) {
     spec.compute = ComputeType::kFloat16;
     Start(spec, trainers);
     AwaitStep(5);
-    // The ranks that take over, and those that join, must have the same loss scale, too.
+    // After the first trainer was killed, the others go on and a new one joins. All must have the same loss scale.
     if (trainers > 1) trainers_.front()->Kill();
     if (trainers > 1) Add("n3");
     const v1::JobStatus status = AwaitEnd();
@@ -209,8 +209,8 @@ TEST_F(EngineTest, LossScalingChangesNoBit) {
   }
 }
 
-// The gradient of the bad batch is not finite at any loss scale. The batches after it must get the scale from before
-// it, not the one that was tried last.
+// The gradient of the bad batch is not finite at any loss scale, so the scale is lowered in vain. The batches after the
+// bad one must get the initial loss scale again, not the lowest one.
 TEST_F(EngineTest, ABadBatchInFloat16IsSkippedAndLeavesTheScale) {
   poison_ = [](int64_t step, int) { return step == 5 ? BigramModel::Poison::kGradient : BigramModel::Poison::kNone; };
   TrainSpec spec = SmallSpec();

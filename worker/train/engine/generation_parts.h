@@ -25,7 +25,7 @@ namespace rekindle::train {
 struct RankSpeed {
   StepTimes times;
   Straggling straggling;
-  // `micro_batch_seconds` is the time of one micro-batch on this rank, as the newest generation that measured it found.
+  // `micro_batch_seconds` is the time of one micro-batch on this rank, from the newest generation that has measured it.
   double micro_batch_seconds = 0;
 
   // Returns the seconds that a step may take without progress.

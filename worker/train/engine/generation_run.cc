@@ -263,7 +263,7 @@ absl::Status GenerationRun::Finish() {
 absl::Status GenerationRun::EvaluateFinal() {
   const bool anyone_new = std::any_of(membership_.members.begin(), membership_.members.end(),
                                       [](const Member& member) { return member.needs_state; });
-  // Members that took part in the last step know the final evaluation already.
+  // Members that took part in the last step have got the final evaluation with it.
   if (membership_.finishing && !anyone_new) return absl::OkStatus();
   StepRecord evaluation;
   absl::Status status = Computed([&] {

@@ -1,7 +1,7 @@
 // Runs one generation on this rank, from the moment at which its ranks are connected and all have the state.
 //
-// A GenerationRun is made for one communicator. What it knows is true of this generation alone, so a newer generation
-// begins with nothing of it. What outlives a generation is in GenerationParts.
+// A GenerationRun is made for one communicator. What it remembers holds for this generation alone, so each generation
+// gets a new GenerationRun. What outlives a generation is in GenerationParts.
 #ifndef REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_
 #define REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_
 

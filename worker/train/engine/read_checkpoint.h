@@ -13,7 +13,7 @@
 
 namespace rekindle::train {
 
-// Says which checkpoint fits a job, and which part of it this rank needs.
+// Says which checkpoints a job can restore, and which part of a checkpoint this rank needs.
 struct FittingCheckpoint {
   const std::string& spec_digest;
   const ParameterLayout& layout;

@@ -23,7 +23,7 @@ std::string NameOf(const Membership& membership, size_t rank) {
 
 std::string Milliseconds(double seconds) { return absl::StrFormat("%.3g ms", 1e3 * seconds); }
 
-// Returns the rank whose share of the micro-batches changes most in relation to its size.
+// Returns the rank whose number of micro-batches grows or shrinks by the largest factor.
 size_t MostChanged(const StepRanges::Recut& recut) {
   size_t most = 0;
   const auto change = [&](size_t i) {

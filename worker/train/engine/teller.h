@@ -1,5 +1,5 @@
-// Says what happens to a trainer, in its reports, its metrics, its timeline and its log. Teller decides nothing, and
-// what keeps a report true while the state changes is the Reporter's task.
+// Says what happens to a trainer, in its reports, its metrics, its timeline and its log. Teller decides nothing.
+// Reporter makes sure that a report stays true while the state changes.
 #ifndef REKINDLE_WORKER_TRAIN_ENGINE_TELLER_H_
 #define REKINDLE_WORKER_TRAIN_ENGINE_TELLER_H_
 

@@ -1,9 +1,9 @@
 // Notices a loss far above the losses before it. A spike exceeds the median of these losses by all of the following: 10
 // robust standard deviations (1.4826 times the median absolute deviation), 5 % of the median, and 1 % of the loss at
-// the beginning of training. The median is taken over the newest 32 losses, and at least 16 are needed. The median does
-// not follow a single outlier, and while the loss falls, the newest losses lie below it. The third limit is there
-// because a model that is nearly perfect may err now and then. On a spike, training.on_divergence decides: an event
-// warns of it (warn), the job ends (fail), or the batch is skipped (skip).
+// the beginning of training. The median is taken over the newest 32 losses, and at least 16 are needed. A single
+// outlier does not move the median, and while the loss falls, normal losses lie below the median. The third limit is
+// there because the median of a nearly perfect model is close to 0, and a rare small error is no spike. On a spike,
+// training.on_divergence decides: an event warns of it (warn), the job ends (fail), or the batch is skipped (skip).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -39,10 +39,11 @@ StepAdvice Advise(const StepView& view, LeverState* state) {
   if (*view.loss <= limit) return {};
   const bool warns = view.spec.on_divergence == TrainSpec::OnDivergence::kWarn;
   if (warns) {
-    // After a warning the lever is quiet for a whole window, so that one spike makes one event.
+    // After a warning the lever is quiet until the median is taken over newer losses alone, so that one spike makes one
+    // event.
     (*state)[kQuietUntil] = static_cast<double>(view.step + kWindow);
   } else {
-    // The loss of a skipped batch is replaced by the median, so the batch leaves no trace in the window.
+    // The median replaces the loss of a skipped batch, so later medians do not contain that loss.
     (*state)[Slot(view.step)] = median;
   }
   return {.action = warns ? StepAdvice::Action::kGoOn : StepAdvice::Action::kDiverged,

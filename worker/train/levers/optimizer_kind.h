@@ -1,5 +1,5 @@
-// Declares what an optimizer is, without the code that computes it (worker/train/optimizers). The coordinator fills in
-// and checks spec.optimizer with this.
+// Declares what an optimizer is, without the code that computes it (worker/train/optimizers). By these declarations the
+// coordinator fills in and checks spec.optimizer.
 #ifndef REKINDLE_WORKER_TRAIN_LEVERS_OPTIMIZER_KIND_H_
 #define REKINDLE_WORKER_TRAIN_LEVERS_OPTIMIZER_KIND_H_
 

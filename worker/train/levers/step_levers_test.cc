@@ -78,7 +78,7 @@ TEST(LossSpikeTest, TellsAJumpOnceAndNoNoise) {
   const StepAdvice advice = ShowLoss(spec, step++, 9, &state);
   EXPECT_EQ(advice.action, StepAdvice::Action::kGoOn);
   EXPECT_THAT(advice.text, HasSubstr("the loss jumped to 9 at step 201, from a median of 2.6"));
-  // The loss of 12 belongs to the spike that was just reported.
+  // The loss of 12 comes right after the loss of 9 that was reported, so it belongs to the same spike.
   EXPECT_EQ(ShowLoss(spec, step++, 12, &state).text, "");
   for (; step < 240; ++step) EXPECT_EQ(ShowLoss(spec, step, loss(static_cast<int>(step)), &state).text, "") << step;
   // The loss of 9 after many normal losses is a new spike.

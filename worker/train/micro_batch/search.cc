@@ -14,7 +14,8 @@ namespace {
 
 // A micro-batch size counts as faster only if its seconds per sample are below `kAsFast` times the best.
 constexpr double kAsFast = 0.97;
-// The search stops doubling the size after `kPatience` sizes in a row that are no faster. A single one may be noise.
+// The search stops doubling the size after `kPatience` sizes in a row that are no faster. A single slow measurement may
+// be noise.
 constexpr int kPatience = 2;
 
 std::vector<int> Sizes(const MicroBatchBounds& bounds) {
@@ -88,7 +89,8 @@ class Search {
     for (const auto& [size, trial] : tried_) {
       if (Fits(trial) && SecondsASample(size) < SecondsASample(fastest)) fastest = size;
     }
-    // `tried_` is in ascending order of the sizes, so the smallest size that is about as fast is chosen.
+    // `tried_` is in ascending order of the sizes. So of the sizes that are about as fast as the best one, the loop
+    // finds the smallest first.
     for (const auto& [size, trial] : tried_) {
       if (Fits(trial) && SecondsASample(fastest) >= kAsFast * SecondsASample(size)) return {size, WhyNotMore(size)};
     }

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-// Simulates a device. A micro-batch costs `start` seconds and `each` seconds for each sample. The memory that it needs
-// is `base_bytes` and `bytes_each` for each sample.
+// Simulates a device. A micro-batch costs `start` seconds and `each` seconds more for each sample. It needs
+// `base_bytes` bytes of memory and `bytes_each` bytes more for each sample.
 struct Device {
   double start = 0;
   double each = 1;

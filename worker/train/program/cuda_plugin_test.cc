@@ -73,7 +73,7 @@ TEST(CudaPlugin, BuiltPluginOpensEverywhereAndLoadsWhereAGpuIs) {
   ASSERT_NE(plugin->api().training, nullptr);
   EXPECT_NE(plugin->api().training->cross_entropy, nullptr);
   if (plugin->api().nccl != nullptr) {
-    // The plugin finds the NCCL library that it was compiled for. Only a GPU may be missing on this machine.
+    // On every machine the plugin must find the NCCL library that it was compiled for. Only joining ranks needs a GPU.
     unsigned char id[kRekindleNcclIdBytes];
     char error[256] = "";
     RekindleNcclComm* comm = nullptr;

@@ -100,8 +100,8 @@ std::function<absl::Status(std::span<float>)> LoaderOf(const TrainerJob& job, co
   };
 }
 
-// Finds the micro-batch size of a job that leaves it open. It tries sizes, reports to the coordinator, and puts the
-// size into the job.
+// Finds the micro-batch size of a job whose spec does not state one. Tells the coordinator that the search runs, tries
+// sizes, and puts the size into the job's spec.
 absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, TrainerJob* job) {
   if (job->spec.micro_batch > 0) return Found{};
   const double start = common::SteadySeconds();

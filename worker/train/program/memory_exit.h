@@ -4,9 +4,9 @@
 
 namespace rekindle::train {
 
-// Makes an uncaught lack of memory on any thread end the process with `common::kExitOutOfMemory`. By this code the
-// agent knows why the process ended. A step that lacks memory catches the error itself, but a thread of a library may
-// be the one that asks for the last bytes.
+// Makes the process end with `common::kExitOutOfMemory` when memory runs out on a thread that does not catch the error.
+// By this exit code the agent knows why the process ended. A training step catches the error itself, but memory may
+// also run out on a thread of a library.
 void ExitWhereMemoryRunsOut();
 
 }  // namespace rekindle::train

@@ -16,7 +16,8 @@ namespace {
 constexpr double kCopySeconds = 30;
 constexpr double kWriteSeconds = 120;
 constexpr double kLookSeconds = 0.2;
-// A holder of the final state that has to hand it on waits `kHandOnSeconds` for a save under way.
+// A trainer that holds the final state and has to leave waits `kHandOnSeconds` for a save under way. After that another
+// trainer can take over the state.
 constexpr double kHandOnSeconds = 5;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
@@ -56,7 +57,8 @@ absl::Status BlockingSave::Run(SnapshotInfo info, const TrainState& state) {
   if (decision->plan == FlushPlan::kNothing) return absl::OkStatus();
   info.urgent = true;
   if (decision->plan == FlushPlan::kPlane0 && info.precision == checkpoint::Precision::kExact) {
-    // Plane 0 (checkpoint/format/planes.h) has the same bytes in kFp16, which has no plane 1, as in kExact.
+    // Plane 0 (checkpoint/format/planes.h) has the same bytes in kExact and in kFp16, which has no plane 1. So plane 0
+    // alone is saved as kFp16.
     info.precision = checkpoint::Precision::kFp16;
   }
   parts_.checkpointer.Begin(info, state);

@@ -13,8 +13,8 @@ namespace {
 constexpr double kHour = 3600;
 // `kFirstSeconds` is the interval between checkpoints until the cost of a save has been measured.
 constexpr double kFirstSeconds = 30;
-// Checkpoints are never less than `kLeastSeconds` apart, because losing so little does not matter compared with the
-// recovery itself.
+// Checkpoints are never less than `kLeastSeconds` apart, because the loss of so few seconds of computing does not
+// matter compared with the time of a recovery.
 constexpr double kLeastSeconds = 5;
 // Estimates may be wrong, so no more than `kMostSeconds` of computing is ever at risk.
 constexpr double kMostSeconds = kHour;
@@ -30,7 +30,8 @@ constexpr double kGiveUpSeconds = 300;
 // worth an event.
 constexpr double kWorthwhile = 1.25;
 // Before anything is measured, one interruption in 5 node hours is assumed. This is the middle of what spot GPUs show
-// (0.05 to 0.67 an hour, bench/checkpoint/checkpoint_interval.py). It weighs as much as one interruption that was seen.
+// (0.05 to 0.67 an hour, bench/checkpoint/checkpoint_interval.py). Later the assumption still counts as one
+// interruption, beside those that were seen.
 constexpr double kAssumedInterruptions = 1;
 constexpr double kAssumedNodeHours = 5;
 
@@ -71,8 +72,8 @@ Rate Measured(const InterruptionRecord& record, double node_hours) {
 double BestInterval(double save_seconds, double mean_seconds) {
   const double ratio = save_seconds / (2 * mean_seconds);
   if (ratio >= 1) return mean_seconds + save_seconds;
-  // Daly's formula gives the computing time between two saves. BestInterval adds the save itself, which cancels the
-  // last term of the formula.
+  // Daly's formula gives the computing time between two saves, and its last term subtracts the time of a save.
+  // BestInterval includes the save, so this term is left out.
   return std::sqrt(2 * save_seconds * mean_seconds) * (1 + std::sqrt(ratio) / 3 + ratio / 9);
 }
 

@@ -25,7 +25,7 @@ namespace rekindle::train {
 struct InterruptionRecord {
   int nodes = 1;
   int interruptions = 0;
-  // The interruptions happened in `node_hours` hours of the job's nodes.
+  // The interruptions happened in `node_hours` hours, summed over the job's nodes.
   double node_hours = 0;
 };
 

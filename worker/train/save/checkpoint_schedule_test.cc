@@ -150,8 +150,8 @@ TEST(CheckpointScheduleTest, ASaveThatIsNeverHeardOfAgainDoesNotEndCheckpoints) 
 }
 
 TEST(CheckpointScheduleTest, AutoMeasuresThenBalances) {
-  // Each of 4 nodes is lost once in 10 hours, so there is one interruption in 9000 s. A save makes 3 steps 0.05 s
-  // longer. So the best interval is sqrt(2 * 0.15 * 9000).
+  // Each of 4 nodes is lost once in 10 hours, so there is one interruption in 9000 s. A save makes each of 3 steps 0.05
+  // s longer, so it costs 0.15 s. The best interval is therefore sqrt(2 * 0.15 * 9000).
   Trainer trainer({.kind = Kind::kAuto, .interruptions_per_hour = 0.1}, {.nodes = 4});
   EXPECT_THAT(trainer.schedule.reason(), HasSubstr("the first checkpoint comes after 30 s"));
   trainer.RunUntil(1000 + 3600);
@@ -190,7 +190,7 @@ TEST(CheckpointScheduleTest, AutoFollowsWhatItMeasures) {
   Trainer trainer({.kind = Kind::kAuto, .interruptions_per_hour = 0.1});
   trainer.RunUntil(5000);
   const double before = trainer.schedule.interval_seconds();
-  // From now on a save slows steps down more, as if the store's network were busy.
+  // From now on each step beside a save takes more time than before, as if the store's network were busy.
   trainer.slowdown = 0.5;
   trainer.RunUntil(5000 + 20 * before);
   EXPECT_GT(trainer.schedule.interval_seconds(), before * 2);
@@ -221,8 +221,8 @@ TEST(CheckpointScheduleTest, TheRateOfInterruptionsIsLearned) {
               HasSubstr("0 interruptions in 0.018 node-hours of this job, beside the assumed 1 in 5; 2 nodes now"));
   const double assumed = quiet.schedule.interval_seconds();
   quiet.RunUntil(1000 + 100 * 3600);
-  // With 1 interruption in 205 node hours instead of 5, the interval becomes sqrt(41) = 6.4 times as long, in several
-  // changes.
+  // One interruption in 205 node hours, instead of one in 5, makes the interval sqrt(41) = 6.4 times as long. The
+  // schedule comes to this interval in several changes.
   EXPECT_GT(quiet.schedule.interval_seconds(), 4 * assumed);
 
   Trainer stormy(spec, {.nodes = 2, .interruptions = 19, .node_hours = 5});
@@ -249,7 +249,7 @@ TEST(CheckpointScheduleTest, WhatAChangeOfMembershipCutOffIsMadeUpFor) {
   EXPECT_FALSE(schedule.Due(201, 202, 1));
   schedule.Joined(202, {});
   EXPECT_TRUE(schedule.Due(203, 202, 1));
-  // The save that the change of membership seemed to interrupt became durable after all.
+  // The change of membership seemed to interrupt the save, but its checkpoint became durable after all.
   schedule.Durable(204, 200);
   EXPECT_FALSE(schedule.Due(204, 203, 1));
   EXPECT_FALSE(schedule.Due(298, 290, 1));

@@ -10,8 +10,8 @@ namespace rekindle::train {
 namespace {
 
 constexpr double kFirstPauseSeconds = 0.5;
-// The pause between two looks into the store grows up to `kLongestPauseSeconds`. So the next look usually comes within
-// 30 s, however long a look takes.
+// The pause after a look into the store doubles with each look, up to `kLongestPauseSeconds`. It is counted from the
+// end of the look, however long the look took.
 constexpr double kLongestPauseSeconds = 15;
 // A report names at most `kMaxDamaged` checkpoints.
 constexpr size_t kMaxDamaged = 100;

@@ -46,7 +46,7 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
   common::MutexLock lock(mutex_);
   gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
   if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
-  // A step may be saved twice at the end of a job, so an earlier loss of its snapshot no longer counts.
+  // At the end of a job the same step may be saved a second time. A failure of the first save then no longer counts.
   lost_.erase({info.generation, snapshot.step});
   others_are_done_ = false;
   if (info.ranges.empty()) return;
@@ -114,7 +114,8 @@ void Checkpointer::Save(const Snapshot& snapshot) {
 void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start,
                          double held_up_seconds) {
   const absl::Status status = staged.Commit();
-  // The copy and the writes of a snapshot overlap, so the times for which they were held up are not added.
+  // The copy and the writes of a snapshot overlap, so training may hold up both at the same time. The longer of the two
+  // times counts, not their sum.
   held_up_seconds = std::max(held_up_seconds, staged.held_up_seconds());
   {
     const common::MutexLock lock(mutex_);
@@ -200,7 +201,8 @@ void Checkpointer::OthersAreDone() {
 void Checkpointer::Commit(const checkpoint::Manifest& manifest) {
   {
     const common::MutexLock lock(mutex_);
-    // This rank could not write its own shards and has reported that. The commit would wait for them in vain.
+    // This rank could not write its own shards and has reported that. A commit of this snapshot would wait for these
+    // shards in vain.
     if (lost_.contains({manifest.generation, manifest.step})) return;
   }
   const double start = common::SteadySeconds();

@@ -151,8 +151,8 @@ class Checkpointer {
 
   mutable common::Mutex mutex_;
   common::CondVar changed_;
-  // `copy_` is the progress of the newest snapshot's copy. An older snapshot that still waits for memory has come too
-  // late.
+  // `copy_` is the progress of the newest snapshot's copy. An older snapshot that still waits for memory will be
+  // dropped, because training has gone on.
   Copy copy_ ABSL_GUARDED_BY(mutex_) = Copy::kIdle;
   // `newest_` is the id of the newest snapshot.
   int64_t newest_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -215,7 +215,8 @@ TEST_F(CheckpointerTest, WhoIsRefusedBehindOneThatWaitsHearsWhatThatLacks) {
   Begin();
   checkpointer_.WaitCopied(kLong);
   GatherAll();
-  // When the client refuses the manifest for the second time, the checkpointer has noted why it refused the first time.
+  // The loop ends when the client has refused the manifest twice. By then the checkpointer has noted why the client
+  // refused it the first time.
   while (client_.shards_missing > kOften - 2) std::this_thread::yield();
   for (int64_t step = 2; step <= 4; ++step) {
     Write(step);
@@ -257,7 +258,7 @@ TEST_F(CheckpointerTest, TheWriteRateIsWithoutWhatTrainingHeldUp) {
     return checkpointer_.write_rate();
   };
   const double beside_training = rate_after(1);
-  // `kLong` is longer than the whole write took.
+  // The client says that training held up the write for `kLong`, which is longer than the whole write took.
   client_.held_up_seconds = kLong;
   EXPECT_GT(rate_after(2), 10 * beside_training);
 }

@@ -15,7 +15,7 @@ struct FlushSituation {
   // rank that has most to write. `plane1_bytes` is 0 if the job keeps no plane 1.
   int64_t plane0_bytes = 0;
   int64_t plane1_bytes = 0;
-  // `bytes_per_second` is the write rate of one rank while all ranks write, until the data is durable. It is 0 before
+  // `bytes_per_second` is the rate at which the data of one rank becomes durable while all ranks write. It is 0 before
   // the first measurement.
   double bytes_per_second = 0;
   // `exact_only` says that the job cannot go on from a checkpoint without plane 1.

@@ -64,7 +64,7 @@ TEST(FlushPlanTest, AnExactJobGetsBothPlanesOrNothing) {
   FlushSituation situation = Typical();
   situation.exact_only = true;
   EXPECT_EQ(PlanFlush(situation).plan, FlushPlan::kBothPlanes);
-  // The time is enough for plane 0, but the job could not go on from plane 0 alone.
+  // The time is enough to save plane 0, but this job must be exact, so it could not go on from plane 0 alone.
   situation.seconds_left = 16;
   const FlushDecision decision = PlanFlush(situation);
   EXPECT_EQ(decision.plan, FlushPlan::kNothing);

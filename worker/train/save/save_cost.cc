@@ -42,7 +42,7 @@ void SaveCost::Stalled(double seconds) { stalled_ += seconds; }
 void SaveCost::Durable(double now) {
   if (!in_flight_) return;
   in_flight_ = false;
-  // `slowed_` contains the stall, too. If it is smaller than the stall, that is noise in the times of the steps.
+  // `slowed_` contains the stall, too. Noise in the times of the steps can make `slowed_` smaller than the stall.
   Add(std::max(stalled_, slowed_), kSaves, &training_);
   Add(std::max(0.0, now - begun_at_), kSaves, &durable_);
 }

@@ -11,7 +11,8 @@
 namespace rekindle::train {
 namespace {
 
-// An agent gives its trainer ten seconds to stop. Writing the last job file to its stores takes less, by these limits.
+// An agent gives its trainer ten seconds to stop. Within these limits the trainer writes the last job file to its
+// stores in less time than that.
 constexpr double kEndDrainSeconds = 1, kEndAskSeconds = 2, kEndWriteSeconds = 3;
 
 }  // namespace
@@ -187,7 +188,8 @@ absl::Status Saver::Save(Checkpointer& checkpointer, comm::Communicator& communi
 
 void Saver::KeepEnd() {
   if (!checkpointer_ || rank_ != 0) return;
-  // A manifest that is still being written would replace the last job file with an older one.
+  // The commit of a checkpoint also writes a job file. A commit that is still under way would replace the last job file
+  // with an older one.
   checkpointer_->Drain(kEndDrainSeconds);
   const std::string text = parts_.control.JobFileOfEnd(kEndAskSeconds);
   if (text.empty()) return;

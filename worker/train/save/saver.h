@@ -77,7 +77,7 @@ class Saver {
   // Puts into `extras` what this rank tells the others about checkpoints in the step that follows `step`. That step
   // takes about `step_seconds`.
   void Announce(int64_t step, double step_seconds, int world_size, StepExtras* extras);
-  // Takes what the ranks announced about their shards. Only rank 0 gathers it.
+  // Takes what all ranks announced about their shards. The call does nothing unless this rank is rank 0.
   void Gather(std::span<const StepMessage> messages);
   // Notes that a step took `seconds`, and begins the save of `state` if rank 0 announced one. Returns whether a save
   // began. SaveCost::Step() explains `usual`.
@@ -96,7 +96,7 @@ class Saver {
   // Returns whether the newest checkpoint that this rank committed is that of `step`.
   bool IsDurable(int64_t step) const { return parts_.reporter.Snapshot().committed.step == step; }
 
-  // Writes to the stores that the job is over, if this trainer was rank 0. Otherwise somebody who has nothing but the
+  // If this trainer was rank 0, writes to the stores that the job is over. Without that, somebody who has nothing but a
   // store would think that the job still runs. If the coordinator does not answer or a store is away, the job file of
   // the newest checkpoint stays as it is.
   void KeepEnd();

@@ -70,8 +70,8 @@ class SaverTest : public testing::Test {
     if (begun) copied_step_ = state_.scalars.step;
     return begun;
   }
-  // Returns what this rank announces in its next step, and gathers it. By then the copy of a save that was begun has
-  // ended. The test need not wait for the copy, because the test changes nothing of the state that the copy reads.
+  // Returns what this rank announces in its next step, and passes it to Gather(). If a save was begun, this is repeated
+  // until its copy has ended. The test need not call WaitCopied(), because it does not change the state that is copied.
   StepExtras Announced() {
     StepExtras extras;
     for (;;) {
@@ -123,8 +123,8 @@ class SaverTest : public testing::Test {
 TEST_F(SaverTest, ACheckpointThatIsDueIsBegunOnce) {
   EXPECT_FALSE(Step());
   EXPECT_TRUE(Step());
-  // The save of step 2 is under way. The next save is due two steps later, even if that of step 2 is not durable by
-  // then.
+  // The save of step 2 has begun. The next save is due two steps later, even if the checkpoint of step 2 is not durable
+  // by then.
   EXPECT_FALSE(Step());
   AwaitCommitted(2);
   EXPECT_TRUE(Step());
@@ -156,7 +156,8 @@ TEST_F(SaverTest, NoSaveIsBegunAtTheEndOfAGeneration) {
   Step();
   EXPECT_FALSE(Step(/*yields=*/true));
   Enter(2);
-  // No save was begun at the end of the old generation, so one is due at once in the next.
+  // A save was due at the last step of generation 1, but none began because the ranks yielded. So one is due at once in
+  // generation 2.
   EXPECT_TRUE(Step());
 }
 

@@ -226,7 +226,8 @@ class Session final : public ControlPlane {
       if (stopping_) return;
       if (answered) {
         retry = kRetrySeconds;
-        // After a cancelled call a report that is not urgent waits for the rest of the progress interval.
+        // If the answered or cancelled call began less than `kProgressSeconds` ago, a report that is not urgent waits
+        // for the rest of this time.
         const double due = sent_at_ + kProgressSeconds - common::SteadySeconds();
         if (due > 0 && !urgent_ && report_version_ != sent_version_) Pause(lock, due);
       } else {

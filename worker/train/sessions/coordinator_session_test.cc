@@ -148,7 +148,7 @@ class CoordinatorSessionTest : public testing::Test {
 
 TEST_F(CoordinatorSessionTest, RankZeroAsksAsSoonAsAGenerationBegins) {
   coordinator_.SetFile("first", false);
-  // Generation 1 has no lease, so no renewal is sent except to ask for the job file.
+  // Generation 1 has no lease, so the session sends a renewal only to ask for the job file.
   coordinator_.Direct(Runs(1, 0));
   const auto first = coordinator_.Await([](const auto& request) { return request.wants_job_file(); });
   EXPECT_EQ(first.generation(), 1);

@@ -17,7 +17,7 @@
 
 namespace rekindle::train {
 
-// Returns whether the directive lets the generation that it names step.
+// Returns whether the directive allows the ranks of the generation that it names to make steps.
 bool Stands(const Directive& directive);
 
 // LeaseRenewal is thread-safe.
@@ -35,8 +35,9 @@ class LeaseRenewal {
 
  private:
   void Loop();
-  // Waits for `seconds`. Returns false if a directive newer than `seen` ends the wait. If `asks` is false, because the
-  // caller has nothing to ask for, any directive does. Otherwise only one that makes this trainer rank 0 does.
+  // Waits for `seconds`. Returns false if a directive newer than `seen` ends the wait, or if the thread has to stop. If
+  // `asks` is false, because the caller has nothing to ask for, any newer directive ends the wait. If `asks` is true,
+  // only one that makes this trainer rank 0 ends it.
   bool Pause(int64_t seen, double seconds, bool asks, int asked_as);
   bool AskOnce(double seconds);
   bool KeepsJobFile(const Directive& directive) const;

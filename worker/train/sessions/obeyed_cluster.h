@@ -1,4 +1,5 @@
-// Remembers which cluster's coordinator a trainer obeys. All threads that hear from a coordinator share it.
+// Remembers which cluster's coordinator a trainer obeys. All of its threads that hear from a coordinator share one
+// ObeyedCluster.
 #ifndef REKINDLE_WORKER_TRAIN_SESSIONS_OBEYED_CLUSTER_H_
 #define REKINDLE_WORKER_TRAIN_SESSIONS_OBEYED_CLUSTER_H_
 

@@ -1,4 +1,4 @@
-// Declares by what a trainer names itself to its coordinator, and which coordinators it obeys.
+// Declares how a trainer identifies itself to its coordinator, and which cluster's coordinator it obeys.
 #ifndef REKINDLE_WORKER_TRAIN_SESSIONS_TRAINER_IDENTITY_H_
 #define REKINDLE_WORKER_TRAIN_SESSIONS_TRAINER_IDENTITY_H_
 
@@ -16,7 +16,8 @@ struct TrainerIdentity {
   // `address` is the address of the trainer's data-plane listener.
   std::string address;
   std::string host;
-  // `obeys` is the cluster whose coordinator had this trainer started, and whose coordinator it obeys.
+  // `obeys` is the cluster whose coordinator had this trainer started. The trainer obeys no other cluster's
+  // coordinator.
   common::ClusterIdentity obeys;
 };
 

@@ -88,8 +88,8 @@ absl::Status MomentTransfer::Send(const Move& move, TrainState& state) {
     }
     return WaitAll(works);
   }
-  // Makes the moments after the prepared step in separate memory. This rank's own state stays unchanged, because the
-  // rank has promised it in its report.
+  // Computes the moments after the prepared step in separate memory. This rank's own state stays unchanged, because its
+  // report has promised that the rank holds the moments before the step.
   const int64_t most = std::min(kMoveElements, move.range.size());
   FloatBuffer weights(most), first(most), second(most);
   for (const ElementRange& part : PartsOf(move.range, kMoveElements)) {

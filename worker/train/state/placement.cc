@@ -15,7 +15,7 @@
 namespace rekindle::train {
 namespace {
 
-// The digest reads `kDigestElements` elements of another rank at a time.
+// To compute the digest, a rank receives what other ranks hold in pieces of at most `kDigestElements` elements.
 constexpr int64_t kDigestElements = 1024 * 1024;
 
 // Keeps the weights and the moments whole on every rank.

@@ -57,7 +57,8 @@ class Placement {
                                comm::Communicator& communicator, const TrainState& state) = 0;
   // Writes the prepared weights and moments. After an error the state is no longer valid.
   virtual absl::Status Apply(TrainState& state) = 0;
-  // Drops the prepared step, which must not be applied, because the state is of no use to anybody any more.
+  // Drops the prepared step without applying it. The caller calls Forget() when the state is of no use to any rank any
+  // more.
   virtual void Forget() = 0;
 
   // Returns the files of a checkpoint of the job's state, and the ranks that write them.

@@ -37,7 +37,7 @@ PreparedStep::PreparedStep(const ParameterLayout& layout, int moments, Reporter&
 void PreparedStep::Fit(const ShardDeal& deal, int world_size) {
   int64_t largest = 0, outgoing = 0;
   for (const StateShard& shard : deal.shards) {
-    // A rank that is alone sends its new weights to nobody.
+    // A rank that is alone sends its new weights to nobody, so it needs no memory for sending.
     if (world_size == 1) break;
     largest = std::max(largest, shard.range.size());
     if (shard.first == deal.rank) outgoing = shard.range.size();

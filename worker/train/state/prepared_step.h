@@ -52,7 +52,7 @@ class PreparedStep {
     // `reduced` holds the reduced gradient. For shards that this rank does not hold, the new weights replace it once
     // they have arrived.
     GradientBuffer* reduced = nullptr;
-    // `hashes` has one value a rank, the hash of the new weights of the shard that the rank holds first.
+    // `hashes` has one value a rank, the hash of the new weights of the shard whose first holder the rank is.
     std::vector<uint64_t> hashes;
   };
 

@@ -23,7 +23,8 @@ int64_t CountOf(const ElementSet& set) {
   return count;
 }
 
-// Converts the blocks of a report back to a set. `total` may cut the last block short.
+// Converts the blocks of a report back to a set. The last block of a state ends at `total` and may be shorter than the
+// others.
 ElementSet FromBlocks(const std::vector<int>& blocks, int64_t total) {
   ElementSet set;
   for (size_t i = 0; i + 1 < blocks.size(); i += 2) {

@@ -18,7 +18,8 @@ namespace rekindle::train {
 absl::Status SendState(comm::Communicator& communicator, int peer, const TrainState& state, int moments);
 absl::Status ReceiveState(comm::Communicator& communicator, int peer, const ParameterLayout& layout, TrainState& spare);
 
-// Waits for all of these operations of a communicator, so that none uses a buffer any more. Returns the first error.
+// Waits until all of `works`, which are operations of one communicator, have ended, so that none uses a buffer any
+// more. Returns the first error.
 absl::Status WaitAll(const std::vector<comm::Work>& works);
 
 // Transfers state from the source to every member with `needs_state`. The call is collective over these, and the others

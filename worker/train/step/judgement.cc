@@ -16,8 +16,8 @@ using Verdict = Judgement::Verdict;
 // `kSkipped` is the name of the value in the levers' state that counts the skipped batches.
 constexpr char kSkipped[] = "divergence.skipped";
 
-// Returns whether a gradient of the batch is not finite although its losses are. When such a batch is skipped, no lower
-// loss scale was left to try.
+// Returns whether a gradient of the batch is not finite although its losses are. Such a batch is skipped only when no
+// lower loss scale is left to try.
 bool HasBadGradient(const StepRecord& record) { return record.NotFinite() && !record.loss_not_finite; }
 
 }  // namespace
@@ -122,7 +122,7 @@ void StepJudge::Advance(const StateScalars& scalars, const StepRecord& record, J
     if (spec_.exact) next.exponents = NextExponents(scalars.exponents, record.maxima, spec_.micro_batches());
     next.loss_scale = scaler_.Applied(scalars.loss_scale);
   } else if (HasBadGradient(record)) {
-    // The loss scale was lowered in vain, so it goes back to the initial one.
+    // The attempts to compute this batch have lowered the loss scale in vain, so it goes back to the initial one.
     next.loss_scale.log2 = scaler_.Initial().log2;
   }
   ++next.step;

@@ -96,7 +96,8 @@ TEST_F(StepJudgeTest, ADivergedStepEndsTheJobUnlessItMaySkip) {
   ASSERT_EQ(judgement.notes.size(), 1u);
   EXPECT_EQ(judgement.notes[0].lever, "skipped_batch");
   EXPECT_THAT(judgement.notes[0].text, HasSubstr("skips the batch, 1 of 1"));
-  // The number of skipped batches is a part of the state, so the next bad batch exceeds the limit.
+  // The limit is one skipped batch, and the levers' state says that one was skipped. So the next bad batch exceeds the
+  // limit.
   scalars_.levers = judgement.scalars.levers;
   Judge(&status);
   EXPECT_THAT(std::string(status.message()), HasSubstr("training.max_skipped 1 batches have been skipped already"));

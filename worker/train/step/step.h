@@ -124,7 +124,8 @@ class StepRunner {
   std::vector<comm::Work> works_;
   std::set<int> held_;
   bool begun_ = false;
-  // `cost_` is the cost of the running step. Its exchange part is that of the step before in this generation.
+  // `cost_` is the cost of the running step. Its times of the exchange are those of the step before in this generation,
+  // because the running step's exchange has not ended.
   StepCost cost_;
   // `generation_` is the generation in which this rank exchanged last.
   int generation_ = 0;

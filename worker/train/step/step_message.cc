@@ -9,8 +9,8 @@
 namespace rekindle::train {
 namespace {
 
-// The header holds the step, the attempt, the flags, the committed step, the checkpoint step, and the cost: the number
-// of micro-batches and four times.
+// The header holds the step, the attempt, the flags, the committed step, the checkpoint step, and the cost, which is
+// the number of micro-batches and four durations.
 constexpr size_t kHeaderBytes = 6 * sizeof(int64_t) + 4 * sizeof(double);
 constexpr int64_t kYield = 1;
 constexpr int64_t kYieldWithCheckpoint = 2;

@@ -1,6 +1,6 @@
 // Decides which micro-batches each rank computes in whole steps. A generation begins with the ranges of its membership.
 // Then the ranges follow the speeds that the ranks measure. All ranks know all measurements (StepMessage), so all
-// choose the same ranges, from the same step on. That needs no pause, no new generation and no coordinator.
+// choose the same ranges, from the same step on. Such a change needs no pause, no new generation and no coordinator.
 //
 // The class is pure: the ranges depend only on the membership and on the costs that were added since.
 #ifndef REKINDLE_WORKER_TRAIN_STEP_STEP_RANGES_H_

@@ -116,7 +116,8 @@ Straggling Stragglers::JudgeNetwork() const {
     return {};
   }
   const std::vector<double> speeds = Medians(Speed);
-  // A rank that computes slowly also sends slowly. If there is one, others may wait for it and not for the network.
+  // A rank that computes slowly also sends slowly. If there is such a rank, others may wait for that rank and not for
+  // the network.
   for (size_t i = 0; i < speeds.size(); ++i) {
     if (speeds[i] >= kSlower[0] * MedianOfOthers(speeds, i)) return {};
   }

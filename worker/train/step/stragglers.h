@@ -1,7 +1,7 @@
 // Decides whether this rank is a straggler, and why, from the costs that all ranks send each other. The verdict is only
 // reported. It has no influence on the ranges that the ranks compute (StepRanges).
 //
-// The causes kData and kCompute mean that this rank's micro-batches take at least half as long again as those of the
+// The causes kData and kCompute mean that this rank's micro-batches take at least 1.5 times as long as those of the
 // others, and that most of the extra time is spent on data or on computing. The cause kNetwork means that no rank is
 // slow at data or computing, that the exchange is a large part of the step, and that this rank waits longer for the
 // link to its successor than others do for theirs. The link, this rank or its successor may be at fault, and these
@@ -25,7 +25,7 @@ struct Straggling {
   // in which the rank waits for its link.
   double seconds = 0;
   // For kData and kCompute `compared` is the median time of one micro-batch on the other ranks. For kNetwork it is the
-  // time in a step that all ranks wait for the exchange.
+  // time in a step from the moment at which the last rank has computed to the end of the exchange.
   double compared = 0;
 };
 

@@ -47,7 +47,7 @@ TEST(StragglersTest, SaysHowSlow) {
   EXPECT_DOUBLE_EQ(verdict.compared, 0.01);
 }
 
-// The link of rank 1 takes its bytes slowly. Rank 1 alone is blocked when all ranks have computed.
+// The link of rank 1 takes its bytes slowly. Only rank 1 is blocked for long after all ranks have computed.
 TEST(StragglersTest, NamesTheSenderOfASlowLink) {
   const std::vector<StepCost> costs = {Cost(0, 0.01, 0.05, 0.001), Cost(0, 0.01, 0.05, 0.03), Cost(0, 0.01, 0.05, 0)};
   EXPECT_EQ(CauseOf(0, costs), Cause::kNone);
@@ -59,7 +59,7 @@ TEST(StragglersTest, ASlowNetworkForAllNamesNobody) {
   EXPECT_EQ(CauseOf(0, {Cost(0, 0.01, 0.05, 0.03), Cost(0, 0.01, 0.05, 0.03)}), Cause::kNone);
 }
 
-// The predecessor has data for a rank that does not take it yet, because that rank still computes.
+// Rank 0 is blocked because rank 1 still computes and does not take the data yet. The network is not the cause.
 TEST(StragglersTest, WaitingForASlowRankIsNotTheNetwork) {
   EXPECT_EQ(CauseOf(0, {Cost(0, 0.01, 0.121, 0.11), Cost(0, 0.04, 0.001, 0)}), Cause::kNone);
   EXPECT_EQ(CauseOf(0, {Cost(0, 0.01, 0.1, 0.09), Cost(0, 0.03, 0.05, 0)}), Cause::kNone);

@@ -15,8 +15,8 @@ class BigramModel final : public Model {
  public:
   static constexpr int kSymbols = 16;
 
-  // Adds `ballast` more parameters, which are trained but change no prediction, and a buffer behind them. Tests use
-  // them when they need a state of several shards.
+  // Adds `ballast` more parameters, which are trained but change no prediction, and a buffer behind them. Tests set
+  // `ballast` when they need a state of several shards.
   explicit BigramModel(int64_t ballast = 0);
   const ParameterLayout& layout() const override { return layout_; }
   void BindWeights(float* weights) override { weights_ = weights; }

@@ -75,7 +75,7 @@ class EngineTest : public testing::Test {
     EXPECT_TRUE(coordinator_->Await(Ended)) << coordinator_->Status().DebugString();
     return coordinator_->Status();
   }
-  // Returns the digest of the final state of an undisturbed run: on one worker, with the whole state and without
+  // Returns the digest of the final state of an undisturbed run on one worker, which holds the whole state and saves no
   // checkpoints.
   std::string UndisturbedDigest() {
     TrainSpec spec = spec_;
@@ -132,7 +132,7 @@ class EngineTest : public testing::Test {
   std::function<double(size_t trainer)> lease_clock_;
   // `timeline_` names the file to which trainers write their timelines. If it is empty, they write none.
   std::string timeline_;
-  // If `has_spare_` is set, the cluster has a node on which nothing runs.
+  // If `has_spare_` is set, the cluster also has a node on which no trainer runs.
   bool has_spare_ = false;
   int min_workers_ = 1;
   float largest_gradient_ = 0;

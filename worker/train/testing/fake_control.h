@@ -31,7 +31,7 @@ class FakeControl final : public ControlPlane {
   std::string JobFileOfEnd(double) override { return "file of the end"; }
 
   void Say(Directive directive) { directives_.Put(std::move(directive)); }
-  // Begins a lease without end for `generation`, so that its ranks may step.
+  // Begins a lease without end for `generation`, so that the ranks of this generation may make steps.
   void Grant(int generation) { lease_.Begin(generation, 0, 0); }
 
   Report report() const {

@@ -25,7 +25,7 @@ namespace rekindle::train {
 struct LocalTrainerOptions {
   // `checkpoints` is the job's store. It is null if the job has none.
   MemoryCheckpoints* checkpoints = nullptr;
-  // `elsewhere` is opened whenever the trainer opens another store than `checkpoints`.
+  // `elsewhere` is the store that the trainer gets when it opens another store than `checkpoints`.
   MemoryCheckpoints* elsewhere = nullptr;
   common::TimeSource clock = common::SteadySeconds;
   common::TimeSource lease_clock = common::BootSeconds;

@@ -56,7 +56,7 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
   const int generation_;
   const std::vector<ShardRange> ranges_;
   const Precision precision_;
-  // CopyAll() fills in `files_` and `refs_`, and they are only read after Copy() has returned.
+  // `files_` and `refs_` need no lock: CopyAll() fills them in, and they are only read after Copy() has returned.
   std::map<std::string, std::vector<uint8_t>> files_;
   std::vector<ShardRef> refs_;
   common::Mutex copy_;

@@ -17,7 +17,8 @@ bool IsOneOf(const std::string& code, std::initializer_list<const char*> codes) 
   return std::any_of(codes.begin(), codes.end(), [&](const char* each) { return code == each; });
 }
 
-// Turns an error of AWS into a status. It has the form <ErrorResponse><Error><Code>, or a list <Errors> around <Error>.
+// Turns an error of AWS into a status. The error is XML of the form <ErrorResponse><Error><Code>, where a list <Errors>
+// may stand around <Error>.
 absl::Status ToStatus(const std::string& what, const common::HttpAnswer& answer) {
   const absl::StatusOr<Xml> document = ParseXml(answer.body);
   if (!document.ok()) return ErrorOf(what, answer, "");

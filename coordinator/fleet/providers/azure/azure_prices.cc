@@ -62,7 +62,7 @@ class AzurePrices final : public PriceSource {
   absl::StatusOr<std::string> PathOf(const std::string& link) const {
     absl::string_view rest = link;
     if (absl::ConsumePrefix(&rest, endpoint_)) {
-      // The price service adds the port to its links.
+      // In its links to next pages, the price service writes the port after the host, which `endpoint_` does not have.
       absl::ConsumePrefix(&rest, ":443");
       const bool fit = std::all_of(rest.begin(), rest.end(), [](char c) { return c >= ' ' && c <= '~'; });
       if (fit && absl::StartsWith(rest, "/")) return absl::StrReplaceAll(rest, {{" ", "%20"}});

@@ -52,8 +52,8 @@ inline constexpr int kMaxMachines = 100'000;
 class Provider {
  public:
   virtual ~Provider() = default;
-  // Asks for `nodes` machines in the pool from now on. Where that ends some machines, those of `release` (names as in
-  // Machine::node) go first, as far as the provider can choose. A second identical call has no further effect.
+  // Asks for `nodes` machines in the pool from now on. If the pool has more, the machines of `release` (names as in
+  // Machine::node) end first, as far as the provider can choose. A second identical call has no further effect.
   virtual absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
                                   double seconds) = 0;
   virtual absl::StatusOr<Listing> List(const std::string& pool, double seconds) = 0;

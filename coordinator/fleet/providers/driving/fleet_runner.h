@@ -1,6 +1,6 @@
-// This file makes providers run as many machines in each pool as were ordered, and reports what they say. Each account
-// of a provider has its own thread, so that a slow or wrong provider holds up nobody else. reconcile.h decides what to
-// ask the provider next.
+// This file makes providers run as many machines in each pool as were ordered, and passes on what the providers report.
+// Each account of a provider has its own thread, so that a slow or faulty provider does not delay the others.
+// reconcile.h decides what to ask the provider next.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_FLEET_RUNNER_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_FLEET_RUNNER_H_
 

@@ -143,7 +143,8 @@ std::optional<core::PoolReported> PoolReconciler::Set(const Next& asked, const a
     set_at_ = After(status, set_failures_, now, random);
     set_trouble_ = {KindOf(status), Shown(status)};
   }
-  // A provider that lacks capacity may have granted a part of the order. The next listing shows that, and is reported.
+  // A provider that lacks capacity may have granted a part of the order. So the refusal is only reported with the next
+  // listing, which shows the granted part.
   if (set_trouble_.kind == core::PoolTrouble::kNoCapacity) return std::nullopt;
   return Report(now);
 }
@@ -171,14 +172,15 @@ std::optional<core::PoolReported> PoolReconciler::Listed(const absl::StatusOr<Li
   const std::optional<int> desired = Desired();
   const int believed = listing_->desired.value_or(Machines());
   const std::optional<Target> target = CurrentTarget();
-  // The capacity in the provider's listing differs from the target where the provider forgot the order, where somebody
-  // else changed the capacity, or where the next step of the order is due. SetDesired is then called again.
+  // The provider's capacity may differ from the target because the provider forgot the order, because somebody else
+  // changed the capacity, or because named machines have ended and others may come now. SetDesired is then called
+  // again.
   if (target && set_ && believed != target->nodes) {
     set_ = false;
     if (target->nodes == asked_nodes_) set_at_ = std::max(set_at_, asked_at_ + options_.poll_seconds / 3);
   }
   if (desired && set_failures_ > 0 && believed == *desired && Running(*listing_) >= *desired) {
-    // The provider refused the order, but has the ordered machines now.
+    // The provider refused the order, but the ordered machines run now, so SetDesired need not be tried again.
     set_ = true;
     set_failures_ = 0;
     set_trouble_ = {};
@@ -232,7 +234,8 @@ std::optional<core::PoolReported> PoolReconciler::Report(double now) {
     report.error = trouble->error;
     break;
   }
-  // The texts of two errors may differ only in a time such as "N s ago". So a new text alone is not reported.
+  // A report that differs only in the text of its error is not sent, because the text may contain a time such as "N s
+  // ago".
   const bool same = reported_ && reported_->running == report.running && reported_->machines == report.machines &&
                     reported_->not_ours == report.not_ours && reported_->trouble == report.trouble &&
                     reported_->ended == report.ended;

@@ -46,8 +46,8 @@ class PoolReconciler {
     std::vector<std::string> release;
     // The call must not be made before the time `at`.
     double at = 0;
-    // From `order_count` Set sees whether a newer order has come since next() was called. If so, Set does not report
-    // the result.
+    // Set compares `order_count` to see whether a newer order has come since next() was called. If so, Set does not
+    // report the result.
     int order_count = 0;
     // After List, the caller has to find out whether the machines of those nodes in `look_for` that were not listed
     // have ended. Earlier listings had these nodes.

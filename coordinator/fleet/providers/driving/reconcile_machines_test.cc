@@ -31,7 +31,7 @@ TEST_F(ReconcileTest, WhatNeverRegisteredEndsByNameAndAnotherComes) {
   ends.machines[1].state = MachineState::kEnding;
   Listed(ends);
   EXPECT_FALSE(Due().set) << "so many are wanted";
-  // Four machines are wanted and three run, one of which has to end. Its replacement comes once it has gone.
+  // Four machines are wanted and three run. One of these has to end, and its replacement is asked for once it has gone.
   order = Want(4);
   order.end = {"n2"};
   pool_.Order(order, now_);

@@ -26,7 +26,8 @@ constexpr char kRam[] = " Ram";
 // regions use.
 struct Family {
   const char* name;
-  // Machine classes that `classes` does not list are priced in another way, if they exist.
+  // `classes` lists the machine classes, such as "standard", that are priced by their parts. If the family has other
+  // classes, they are priced in another way.
   std::vector<std::string> classes;
   std::vector<std::string> words;
   // `gpus` says that the family brings GPUs. A description of such a machine type without GPUs is not believed.

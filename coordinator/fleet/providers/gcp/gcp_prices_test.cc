@@ -182,7 +182,8 @@ TEST_F(GcpPricesTest, ErrorsHaveTheirMeaning) {
   EXPECT_THAT(std::string(Refused().message()), HasSubstr("correct the pool's instance_type and zone"));
   cloud_.Spoil(403, error(403, "rateLimitExceeded", "Rate Limit Exceeded"));
   EXPECT_EQ(RetryAfter(Refused()), 0);
-  // `listed` returns the error of a price where Compute Engine answers, but the request for the price list fails.
+  // `listed` lets Compute Engine answer and the request for the price list fail, and returns the error that the price
+  // source then reports.
   const auto listed = [this](int status, const std::string& body, const httplib::Headers& headers = {}) {
     cloud_.Spoil([this](const auto& request, auto& response) { Handle(request, response); });
     cloud_.Spoil(status, body, headers);

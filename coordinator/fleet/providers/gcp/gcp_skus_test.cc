@@ -204,7 +204,7 @@ TEST(GcpSkus, WhatIsNoPriceIsNotBelieved) {
     const auto price = Price(machine, false, With(sku, true));
     EXPECT_TRUE(absl::IsFailedPrecondition(price.status())) << where << " " << value << price.status();
     EXPECT_THAT(Why(price), HasSubstr("has not one price of an hour in USD")) << where;
-    // A line with a wrong price also spoils a good line of the same part.
+    // Where two lines price the same part and one of them is wrong, the good line is not used either.
     EXPECT_FALSE(Price(machine, false, With(sku)).ok()) << where;
   }
   json tiers = good;

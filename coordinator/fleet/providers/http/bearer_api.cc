@@ -44,7 +44,7 @@ absl::StatusOr<common::HttpAnswer> BearerApi::Send(const common::HttpRequest& re
     if (now >= token_.expires - kRefreshSeconds) {
       absl::StatusOr<Token> token = fetch_(now);
       if (token.ok() && !Fit(token->value)) token = absl::UnauthenticatedError("the token is not one printable word");
-      // A token that is still good is used while the token service does not give a new one.
+      // If the token service gives no new token, the old one is used until it expires.
       if (!token.ok() && now >= token_.expires) return token.status();
       if (token.ok()) token_ = *std::move(token);
     }

@@ -109,9 +109,9 @@ class KubernetesProvider final : public Provider {
     return absl::InternalError(absl::StrCat("pods on more than ", kMaxPages, " pages"));
   }
 
-  // Returns all of `nodes`, which are not listed any more, because a pod is listed until the kubelet has ended its
-  // containers, or until its machine was taken out of the cluster. Whoever removes a pod by force states that it does
-  // not run any more.
+  // Returns all of `nodes`, because nothing runs on a node that is not listed any more. A pod is listed until the
+  // kubelet has ended its containers, or until its machine was taken out of the cluster. Whoever removes a pod by force
+  // states that it does not run any more.
   absl::StatusOr<std::vector<std::string>> Ended(const std::string&, const std::vector<std::string>& nodes,
                                                  double) override {
     return nodes;

@@ -139,7 +139,7 @@ void LocalProvider::Adopt(Pool& pool) {
   }
   std::sort(pool.market.machines.begin(), pool.market.machines.end(),
             [](const LocalMachine& a, const LocalMachine& b) { return a.number < b.number; });
-  // All machines that were taken over stay until an order says otherwise.
+  // The machines of an earlier coordinator stay until an order says otherwise.
   pool.market.desired = pool.market.Staying();
 }
 

@@ -26,7 +26,7 @@ struct LocalPoolOptions {
   // `nodes` is how many machines the spot market lets run until SetMarket changes that.
   int nodes = 0;
   double notice_seconds = 0;
-  // Where `trace` has steps, it counts instead of `nodes`.
+  // If `trace` has steps, the trace says how many machines the market lets run, and `nodes` is ignored.
   MarketTrace trace;
 };
 
@@ -56,7 +56,7 @@ class LocalProvider final : public Provider {
   absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
                           double seconds) override;
   absl::StatusOr<Listing> List(const std::string& pool, double seconds) override;
-  // Returns all of `nodes`, which are not listed any more: such a local machine was killed, and its name is never used
+  // Returns all of `nodes`, because a local machine that is not listed any more was killed, and its name is never used
   // again.
   absl::StatusOr<std::vector<std::string>> Ended(const std::string&, const std::vector<std::string>& nodes,
                                                  double) override {

@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<int>> ReadTrace(const Pool& pool, const ProviderOptio
   if (!text.ok()) return WrongTrace(pool, std::string(text.status().message()));
   const auto trace = ParseTrace(*text, market.trace(), {.step_seconds = market.step_seconds()});
   if (!trace.ok()) return WrongTrace(pool, std::string(trace.status().message()));
-  // ParseTrace names the series of a trace file without columns for zones after the file.
+  // If a trace file has no columns for zones, ParseTrace gives its only series the name of the file.
   const std::string stem = std::filesystem::path(market.trace()).stem().string();
   for (const ZoneTrace& zone : trace->zones) {
     if ((zone.zone == pool.zone() || zone.zone == stem) && !zone.nodes.empty()) return zone.nodes;

@@ -36,8 +36,8 @@ class LocalTest : public testing::Test {
  protected:
   void SetUp() override {
     std::ofstream(dir_ + "/endpoint") << "127.0.0.1:1\n";
-    // The folder of programs has a stand-in for the trainer, because the real one may not have been built. No job
-    // starts it.
+    // In the folder of programs, /bin/true takes the place of the trainer, because the trainer may not have been built.
+    // No job starts it.
     std::filesystem::create_directory(dir_ + "/bin");
     for (const char* program : {"rekindle-worker", "rekindle-checkpoint"}) {
       std::filesystem::copy_file(Beside() / program, dir_ + "/bin/" + program);
