@@ -1,0 +1,67 @@
+// Declares the interface to the device on which a rank's state lives and its step runs.
+//
+// Work is queued and runs later. The host goes on meanwhile, and learns by marks what has run. So three orders must be
+// made by marks, and nothing else makes them: between two queues (After), before the host touches pinned memory that an
+// operation used (Await), and before the host relies on an operation's outcome (Await). What the host did before it
+// queued an operation is ordered before that operation.
+//
+// Errors of operations come back late, from any later call, and stay: a device with an error runs nothing any more, and
+// its state is lost. Only a lack of memory, which Allocate returns at once, leaves it whole.
+#ifndef REKINDLE_WORKER_DEVICE_CONTRACT_DEVICE_H_
+#define REKINDLE_WORKER_DEVICE_CONTRACT_DEVICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/device/contract/memory.h"
+#include "worker/device/contract/operation.h"
+#include "worker/device/contract/queue.h"
+
+namespace rekindle::device {
+
+// Says whether the device can go on, and in the driver's words why not.
+struct Health {
+  enum class State {
+    kFine,
+    // The context is lost, with all memory in it. The process has to end, and another one may use the device.
+    kContextLost,
+    // The device does not answer any more. No process can use it.
+    kDeviceLost
+  };
+  State state = State::kFine;
+  std::string words;
+};
+
+// A device is thread-safe, except that only one thread at a time may queue work on one queue. It must outlive its
+// memory.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // Return memory whose content is undefined. `purpose` says in messages what it is for. A rank allocates all that it
+  // needs at its start. Return RESOURCE_EXHAUSTED, with the bytes, if it does not fit.
+  virtual absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) = 0;
+  virtual absl::StatusOr<PinnedMemory> AllocatePinned(int64_t bytes, const std::string& purpose) = 0;
+
+  // Queues an operation. The memory of its ranges must stay until it has run.
+  virtual void Run(Queue queue, Operation operation) = 0;
+  // Returns a mark behind everything that was queued on this queue so far.
+  virtual Mark Record(Queue queue) = 0;
+  // Lets everything that will be queued on this queue wait until the mark has passed. The host does not wait.
+  virtual void After(Queue queue, const Mark& mark) = 0;
+
+  // Returns whether the mark has passed. The host may then rely on what was queued before the mark.
+  virtual absl::StatusOr<bool> Passed(const Mark& mark) = 0;
+  // Waits until the mark has passed. Returns CANCELLED soon after `go_on` returns false. A null `go_on` waits for as
+  // long as it takes. Passed and Await must not be called by an operation.
+  virtual absl::Status Await(const Mark& mark, const std::function<bool()>& go_on) = 0;
+
+  virtual Health Look() = 0;
+};
+
+}  // namespace rekindle::device
+
+#endif  // REKINDLE_WORKER_DEVICE_CONTRACT_DEVICE_H_

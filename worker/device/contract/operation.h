@@ -1,0 +1,57 @@
+// Describes a piece of work that a queue of a device runs.
+#ifndef REKINDLE_WORKER_DEVICE_CONTRACT_OPERATION_H_
+#define REKINDLE_WORKER_DEVICE_CONTRACT_OPERATION_H_
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "worker/device/contract/memory.h"
+
+namespace rekindle::device {
+
+// Gives a running operation the addresses of its ranges. They are valid until the operation ends, and nobody may keep
+// them.
+class Addresses {
+ public:
+  Addresses(std::vector<const void*> reads, std::vector<void*> writes)
+      : reads_(std::move(reads)), writes_(std::move(writes)) {}
+
+  // Returns the address of `Operation::reads[i]`.
+  template <typename T>
+  const T* Read(size_t i) const {
+    return static_cast<const T*>(reads_.at(i));
+  }
+  // Returns the address of `Operation::writes[i]`.
+  template <typename T>
+  T* Write(size_t i) const {
+    return static_cast<T*>(writes_.at(i));
+  }
+
+ private:
+  std::vector<const void*> reads_;
+  std::vector<void*> writes_;
+};
+
+// An operation reads and writes only its ranges. A range that it reads and writes is in `writes`.
+struct Operation {
+  // `name` appears in messages. It must outlive the operation.
+  const char* name = "";
+  std::vector<Range> reads;
+  std::vector<Range> writes;
+  // Does the work. It may run on any thread and long after it was queued, so it must own what it uses. After an error
+  // the device is broken: nothing that was queued behind the operation runs, and every later call returns the error.
+  std::function<absl::Status(const Addresses&)> run;
+};
+
+// Returns an operation that copies the bytes of `from` to `to`. The ranges must have the same size and not overlap. One
+// of them may be pinned memory. The source is read when the operation runs.
+Operation Copy(const Range& from, const Range& to);
+// Returns an operation that sets all bytes of the range to 0.
+Operation Zero(const Range& range);
+
+}  // namespace rekindle::device
+
+#endif  // REKINDLE_WORKER_DEVICE_CONTRACT_OPERATION_H_

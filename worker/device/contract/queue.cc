@@ -1,0 +1,17 @@
+#include "worker/device/contract/queue.h"
+
+namespace rekindle::device {
+
+const char* NameOf(Queue queue) {
+  switch (queue) {
+    case Queue::kCompute:
+      return "compute";
+    case Queue::kExchange:
+      return "exchange";
+    case Queue::kSnapshot:
+      return "snapshot";
+  }
+  return "unknown";
+}
+
+}  // namespace rekindle::device

@@ -1,0 +1,135 @@
+#include "worker/device/fake/fake_queues.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace rekindle::device {
+namespace {
+
+// A thread that waits looks this often whether it may still wait, because nobody tells it.
+constexpr auto kLookAgain = std::chrono::milliseconds(1);
+
+// Names the operation that a thread is running, by its device and queue.
+struct Within {
+  const FakeQueues* queues = nullptr;
+  Queue queue = Queue::kCompute;
+};
+thread_local Within within;
+
+}  // namespace
+
+bool FakeQueues::IsWithin(Queue queue) const { return within.queues == this && within.queue == queue; }
+
+void FakeQueues::PerformNow(Queue queue, const Operation& operation) {
+  const Within outer = std::exchange(within, {this, queue});
+  const absl::Status status = perform_(operation);
+  within = outer;
+  if (!status.ok()) Break(status);
+}
+
+void FakeQueues::Add(Queue queue, Operation operation) {
+  if (IsWithin(queue)) {
+    if (error().ok()) PerformNow(queue, operation);
+    return;
+  }
+  const common::MutexLock lock(mutex_);
+  At(queue).items.push_back({.operation = std::make_shared<const Operation>(std::move(operation))});
+  changed_.NotifyAll();
+}
+
+FakeQueues::Flag FakeQueues::AddMark(Queue queue) {
+  auto flag = std::make_shared<bool>(IsWithin(queue));
+  const common::MutexLock lock(mutex_);
+  if (!*flag) At(queue).items.push_back({.set = flag});
+  changed_.NotifyAll();
+  return flag;
+}
+
+void FakeQueues::AddWait(Queue queue, Flag flag) {
+  if (IsWithin(queue)) {
+    // An error ends this wait. The device keeps the error, so the next call of its user gets it.
+    (void)RunUntil(flag, nullptr);
+    return;
+  }
+  const common::MutexLock lock(mutex_);
+  At(queue).items.push_back({.wait = std::move(flag)});
+  changed_.NotifyAll();
+}
+
+bool FakeQueues::CanRun(const State& state) {
+  if (state.items.empty() || state.is_running || state.hangs) return false;
+  return state.items.front().wait == nullptr || *state.items.front().wait;
+}
+
+bool FakeQueues::RunOne(common::MutexLock& lock) {
+  std::vector<size_t> able;
+  for (size_t queue = 0; queue < kQueues; ++queue) {
+    if (CanRun(states_[queue])) able.push_back(queue);
+  }
+  if (able.empty() || !error_.ok()) return false;
+  const size_t queue = able[random_() % able.size()];
+  State& state = states_[queue];
+  const Item item = std::move(state.items.front());
+  state.items.pop_front();
+  if (item.set != nullptr) *item.set = true;
+  if (item.operation != nullptr) {
+    state.is_running = true;
+    lock.Unlock();
+    PerformNow(static_cast<Queue>(queue), *item.operation);
+    lock.Lock();
+    state.is_running = false;
+  }
+  changed_.NotifyAll();
+  return true;
+}
+
+bool FakeQueues::IsSet(const Flag& flag) {
+  const common::MutexLock lock(mutex_);
+  return *flag;
+}
+
+absl::Status FakeQueues::RunUntil(const Flag& flag, const std::function<bool()>& go_on) {
+  common::MutexLock lock(mutex_);
+  while (error_.ok() && !*flag) {
+    if (RunOne(lock)) continue;
+    changed_.WaitFor(lock, kLookAgain, [] { return false; });
+    lock.Unlock();
+    const bool goes_on = go_on == nullptr || go_on();
+    lock.Lock();
+    if (!goes_on) return absl::CancelledError("the wait for the device was ended");
+  }
+  return error_;
+}
+
+void FakeQueues::RunAll() {
+  for (size_t queue = 0; queue < kQueues; ++queue) {
+    // An error empties the queues, as far as anybody can tell.
+    (void)RunUntil(AddMark(static_cast<Queue>(queue)), nullptr);
+  }
+}
+
+void FakeQueues::RunSome() {
+  constexpr uint64_t kMost = 3;
+  common::MutexLock lock(mutex_);
+  for (uint64_t left = random_() % kMost; left > 0 && RunOne(lock); --left) {
+  }
+}
+
+void FakeQueues::Hang(Queue queue) {
+  const common::MutexLock lock(mutex_);
+  At(queue).hangs = true;
+}
+
+void FakeQueues::Break(const absl::Status& error) {
+  const common::MutexLock lock(mutex_);
+  error_.Update(error);
+  changed_.NotifyAll();
+}
+
+absl::Status FakeQueues::error() {
+  const common::MutexLock lock(mutex_);
+  return error_;
+}
+
+}  // namespace rekindle::device

@@ -1,0 +1,97 @@
+#include "worker/gpus/find_gpus.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "common/log/log.h"
+#include "common/process/command.h"
+#include "worker/gpus/cuda_driver.h"
+#include "worker/gpus/nvml.h"
+#include "worker/gpus/visible_gpus.h"
+
+namespace rekindle::gpus {
+namespace {
+
+constexpr char kVariable[] = "CUDA_VISIBLE_DEVICES";
+constexpr double kMostBytes = 1e15;
+constexpr int kMostCapability = 1000;
+constexpr size_t kMaxOutputBytes = 64 << 10;
+
+std::optional<Gpu> GpuFromJson(const nlohmann::json& json) {
+  if (!json.is_object()) return std::nullopt;
+  try {
+    Gpu gpu{.uuid = json.at("uuid").get<std::string>(),
+            .compute_capability = json.at("compute_capability").get<int>(),
+            .memory_bytes = json.at("memory_bytes").get<double>(),
+            .problem = json.at("problem").get<std::string>()};
+    const bool sound = gpu.compute_capability >= 0 && gpu.compute_capability < kMostCapability &&
+                       gpu.memory_bytes >= 0 && gpu.memory_bytes < kMostBytes;
+    return sound ? std::optional<Gpu>(std::move(gpu)) : std::nullopt;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string ToJson(const std::vector<Gpu>& gpus) {
+  auto list = nlohmann::json::array();
+  for (const Gpu& gpu : gpus) {
+    list.push_back({{"uuid", gpu.uuid},
+                    {"compute_capability", gpu.compute_capability},
+                    {"memory_bytes", gpu.memory_bytes},
+                    {"problem", gpu.problem}});
+  }
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<Gpu> GpusFromJson(const std::string& json) {
+  std::vector<Gpu> gpus;
+  const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_array()) return gpus;
+  for (const auto& entry : parsed) {
+    if (std::optional<Gpu> gpu = GpuFromJson(entry)) gpus.push_back(*std::move(gpu));
+  }
+  return gpus;
+}
+
+absl::StatusOr<std::vector<Gpu>> AskDriver() {
+  const absl::StatusOr<std::vector<Gpu>> all = AskNvml();
+  if (absl::IsNotFound(all.status())) return AskCudaDriver();
+  if (!all.ok()) return all;
+  const char* variable = std::getenv(kVariable);
+  VisibleGpus visible = SelectGpus(*all, variable != nullptr ? std::optional<std::string>(variable) : std::nullopt);
+  if (!visible.unknown.empty()) {
+    log::Warning("CUDA_VISIBLE_DEVICES names a GPU that this machine does not have: it and those after it are not used",
+                 {{"name", visible.unknown}});
+  }
+  return std::move(visible.gpus);
+}
+
+int RunListGpus() {
+  log::Init("rekindle-worker");
+  const absl::StatusOr<std::vector<Gpu>> gpus = AskDriver();
+  if (!gpus.ok() && !absl::IsNotFound(gpus.status())) {
+    log::Warning("this node counts as one without GPUs", {{"why", std::string(gpus.status().message())}});
+  }
+  std::printf("%s\n", ToJson(gpus.ok() ? *gpus : std::vector<Gpu>()).c_str());
+  return 0;
+}
+
+std::vector<Gpu> FindGpus(const std::string& program) {
+  const auto json = common::RunCommand({.argv = {program, "gpus"},
+                                        .environment = common::OwnEnvironment(),
+                                        .max_bytes = kMaxOutputBytes,
+                                        .keep_stderr = true});
+  if (!json.ok()) {
+    log::Warning("the GPUs of this machine are not known: this node counts as one without",
+                 {{"error", std::string(json.status().message())}});
+    return {};
+  }
+  return GpusFromJson(*json);
+}
+
+}  // namespace rekindle::gpus
