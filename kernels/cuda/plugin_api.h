@@ -10,13 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/device_api.h"
 #include "kernels/cuda/training_api.h"
 
 // RekindleNcclApi is defined in worker/comm/nccl/nccl_api.h.
 struct RekindleNcclApi;
 
 // The version of the plugin's table is raised with every change of the table. A loader refuses any other version.
-inline constexpr std::uint32_t kRekindleCudaApiVersion = 3;
+inline constexpr std::uint32_t kRekindleCudaApiVersion = 4;
 inline constexpr char kRekindleCudaApiSymbol[] = "rekindle_cuda_api";
 
 // Says where split_half puts its results. All pointers are to device memory, and the caller must have set the counters
@@ -57,6 +58,9 @@ struct RekindleCudaApi {
                     void* stream, char* error, std::size_t error_size);
   int (*merge_bf16)(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x, void* stream,
                     char* error, std::size_t error_size);
+
+  // `device` is the table of memory, queues, marks and copies.
+  const RekindleCudaDevice* device;
 
   // `training` is the table of the kernels of a training step.
   const RekindleCudaTraining* training;

@@ -51,6 +51,7 @@ ROOMS = [
     ("worker/gpus", "world"),
     ("worker/device/contract", "world"),
     ("worker/device/host", "world"),
+    ("worker/device/cuda", "world"),
     ("worker/device/fake", "world"),
     ("checkpoint/format", ""),
     ("checkpoint/backends", "world objects"),

@@ -13,6 +13,7 @@
 #include "kernels/cuda/plugin_api.h"
 #include "kernels/cuda/scale_to_bf16.h"
 #include "kernels/cuda/training.h"
+#include "worker/cuda_plugin/runtime.h"
 #ifdef REKINDLE_HAVE_NCCL
 #include "worker/comm/nccl/nccl_plugin.h"
 #endif
@@ -103,6 +104,7 @@ extern "C" __attribute__((visibility("default"))) const RekindleCudaApi* rekindl
       .merge_half = &rekindle::cuda::MergeHalfEntry,
       .split_bf16 = &rekindle::cuda::SplitBf16Entry,
       .merge_bf16 = &rekindle::cuda::MergeBf16Entry,
+      .device = &rekindle::cuda::kDevice,
       .training = &rekindle::cuda::kTraining,
 #ifdef REKINDLE_HAVE_NCCL
       .nccl = &rekindle::comm::kNcclApi,

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "common/check/check.h"
 
 namespace rekindle::device {
@@ -92,6 +93,9 @@ class PinnedMemory {
 
   std::unique_ptr<PinnedBlock> block_;
 };
+
+// Returns the RESOURCE_EXHAUSTED of an allocation for which a device has no room, with the bytes and with what helps.
+absl::Status NoRoom(double free_bytes, double all_bytes, int64_t bytes, const std::string& purpose);
 
 }  // namespace rekindle::device
 

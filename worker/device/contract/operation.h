@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "kernels/cuda/plugin_api.h"
 #include "worker/device/contract/memory.h"
 
 namespace rekindle::device {
@@ -35,6 +36,15 @@ class Addresses {
   std::vector<void*> writes_;
 };
 
+// Names the queue on which an operation launches its work on a GPU, and where it writes the words of an error.
+struct CudaQueue {
+  const RekindleCudaApi* api = nullptr;
+  // `queue` is a cudaStream_t.
+  void* queue = nullptr;
+  char* error = nullptr;
+  size_t error_size = 0;
+};
+
 // An operation reads and writes only its ranges. A range that it reads and writes is in `writes`.
 struct Operation {
   // `name` appears in messages. It must outlive the operation.
@@ -44,6 +54,9 @@ struct Operation {
   // Does the work. It may run on any thread and long after it was queued, so it must own what it uses. After an error
   // the device is broken: nothing that was queued behind the operation runs, and every later call returns the error.
   std::function<absl::Status(const Addresses&)> run;
+  // Launches the same work on a GPU, with the same bits, and returns 0 or the number of CUDA's error. It runs on the
+  // thread that queues the operation. An operation in which this is null cannot run on a GPU.
+  std::function<int(const Addresses&, const CudaQueue&)> on_cuda;
 };
 
 // Returns an operation that copies the bytes of `from` to `to`. The ranges must have the same size and not overlap. One

@@ -4,9 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/check/check.h"
-#include "common/memory/memory.h"
 #include "common/sync/mutex.h"
 #include "worker/device/fake/access_order.h"
 #include "worker/device/fake/fake_memory.h"
@@ -105,12 +102,7 @@ class Fake final : public FakeDevice {
     const common::MutexLock lock(mutex_);
     const int64_t free = options_.memory_bytes - used_;
     if (bytes > free) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the device has ", common::BytesText(static_cast<double>(free)), " of ",
-                       common::BytesText(static_cast<double>(options_.memory_bytes)), " free, and ", purpose, " takes ",
-                       common::BytesText(static_cast<double>(bytes)),
-                       ": use more nodes with sharded state, a smaller model, or a "
-                       "device with more memory"));
+      return NoRoom(static_cast<double>(free), static_cast<double>(options_.memory_bytes), bytes, purpose);
     }
     absl::StatusOr<FakeMemory> memory = FakeMemory::Make(bytes);
     if (!memory.ok()) return memory.status();

@@ -1,0 +1,16 @@
+#include "worker/device/contract/memory.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/memory/memory.h"
+
+namespace rekindle::device {
+
+absl::Status NoRoom(double free_bytes, double all_bytes, int64_t bytes, const std::string& purpose) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the device has ", common::BytesText(free_bytes), " of ", common::BytesText(all_bytes),
+                   " free, and ", purpose, " takes ", common::BytesText(static_cast<double>(bytes)),
+                   ": keep the optimizer's state in shards (training.optimizer_state), take a smaller model, or a "
+                   "device with more memory"));
+}
+
+}  // namespace rekindle::device
