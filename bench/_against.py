@@ -38,7 +38,7 @@ def middle_half(values):
 
 
 def written(value):
-    """Returns the number as it is written to JSON, where null stands for infinity."""
+    """Returns the value of a metric as it is written to JSON, where null stands for infinity."""
     return round(value, 4) if math.isfinite(value) else None
 
 

@@ -36,7 +36,8 @@ def program(name):
 
 
 def commit():
-    # A bundle of scripts/gpu-check has no git repository, but a file `COMMIT` that contains the commit.
+    # A bundle that scripts/gpu-check made has no git repository. Its file `COMMIT` contains the commit from which the
+    # bundle was made.
     bundled = REPO / "COMMIT"
     if bundled.exists():
         return bundled.read_text().strip()
@@ -66,7 +67,7 @@ class Report:
             self.result["smoke"] = True
 
     def expect(self, metrics):
-        """Replaces the declared metrics. A bench calls it if its options or its data change what it measures."""
+        """Replaces the declared metrics, if a bench's options or its data change what the bench measures."""
         self.declared = dict(metrics)
 
     def add(self, name, value, unit, target=None, peer=None, target_ratio=None, limit=None):

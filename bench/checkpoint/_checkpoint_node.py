@@ -146,7 +146,7 @@ def fill_page_cache(folder):
 def settle(seconds):
     """Waits between two measurements, so that the disk finishes the writes of the earlier one.
 
-    A run that measures nothing passes 0 and does not wait."""
+    `seconds` is 0 in a run that measures nothing, and then there is no wait."""
     if seconds > 0:
         os.sync()
         time.sleep(seconds)

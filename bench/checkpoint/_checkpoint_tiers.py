@@ -17,7 +17,8 @@ from step import write_data
 from waiting import wait_until
 
 JOB = "tiers"
-# `EVERY` leaves enough steps between two checkpoints to copy the first one to a peer.
+# `EVERY` is the interval of checkpoints. Its steps leave enough time to copy one checkpoint to a peer before the next
+# one.
 EVERY = {"every_steps": 24}
 SMALL_EVERY = {"every_steps": 60}
 # `LATER` steps after a checkpoint was saved, its copies are already on their way to a peer.

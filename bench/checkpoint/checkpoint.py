@@ -83,7 +83,7 @@ class Local:
             self.keep("training", {**row, "speed": statistics.mean(quiet) / statistics.mean(during)})
 
     def restore_rounds(self, count):
-        """Restores in a second process from the service's memory, then from disk and from page cache."""
+        """Measures restores by a second process: from the service's memory, then from disk and from page cache."""
         with Trainer(self.elements) as other:
             def restore(tier, settled):
                 row = other.ask("restore", socket=self.service.socket, store=self.store)
@@ -210,7 +210,8 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
     client = boto3 and boto3.client(
         "s3", endpoint_url=f"http://127.0.0.1:{server.port}", region_name="us-east-1",
         aws_access_key_id=server.env["AWS_ACCESS_KEY_ID"], aws_secret_access_key=servers.SECRET)
-    # The first round is not counted, because in it the server creates the volumes in which it keeps objects.
+    # The first round of saves is not counted, because in it the object server creates the volumes in which it keeps
+    # objects.
     for i in range(args.rounds + 1):
         work = lambda: (cpu_seconds(server.process.pid), cpu_seconds(service.process.pid), time.process_time())
         before = work()
@@ -230,8 +231,9 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
             rows.append(row)
             peer += [seconds] if client else []
     size = file.stat().st_size / 1e9
-    # The server runs on this machine, so no client can write faster than the server would write with all cores. The
-    # kernel may count no CPU time of the server for a small file, and then no limit is reported.
+    # The object server runs on this machine, so no client can write faster than the server would write with all cores.
+    # This rate is reported as the limit, unless the kernel has counted no CPU time of the server, as happens for a
+    # small file.
     busy = middle(rows, "server")
     report.add(f"write_to_s3_{name}", size / middle(rows, "durable"), "GB/s",
                peer=peer and size / statistics.median(peer), target_ratio=1.5,

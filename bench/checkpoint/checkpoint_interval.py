@@ -16,7 +16,8 @@ FIXED = [10, 30, 60, 300, 600, 1800, 3600]
 SAVES = {"cheap": (0.05, 3), "usual": (0.5, 15), "dear": (5, 90)}
 LOSES = {"any": "every interruption loses the state", "all": "a live replica answers, while one is left"}
 METRICS = {f"waste_{cost}_{loses}": LOWER for loses in LOSES for cost in SAVES}
-# The peer is, for each trace and cost, the fixed interval that turned out best. Nobody can know it in advance.
+# With `auto`, the cost of saves and lost work may be `RATIO` times as high as with the fixed interval that turned out
+# best for the trace and the cost of a save. Nobody can know that interval in advance.
 RATIO = 1.3
 
 

@@ -129,7 +129,7 @@ json Measure(Precision precision, const Arrays& state, Arrays& target, int round
   for (int round = 0; round < rounds + 1; ++round) {
     const double copy = Seconds([&] { Copy(state, target); });
     const double there = Seconds(split), back = Seconds(merge);
-    // The first round only warms up.
+    // The first round of the measurement only warms up, so its times do not count.
     if (round == 0) continue;
     copies.push_back(copy), splits.push_back(there), merges.push_back(back);
     ratios.push_back(2 * copy / (there + back));

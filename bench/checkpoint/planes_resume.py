@@ -80,7 +80,8 @@ def main():
             print(f"{precision}: step {resumed}+{n}: {ours:.6f}, undisturbed {whole:.6f}", file=sys.stderr)
             found.setdefault((precision, name), []).append((abs(ours / whole - 1), ours, whole))
     for (precision, name), rows in found.items():
-        # Of all rounds the one with the largest difference is reported.
+        # The report has the round with the largest difference between the loss after the resume and the undisturbed
+        # loss.
         difference, ours, whole = max(rows)
         at = f"{precision}_{name}_steps_after_resume"
         report.add(f"{at}_loss", ours, "nats")

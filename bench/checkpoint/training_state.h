@@ -11,8 +11,8 @@
 
 namespace rekindle::bench {
 
-// Fills three tensors of the same size. The random values repeat, but with a period that does not divide the length of
-// a shard, so that no two shards are equal.
+// Fills the weights and the two moments of a state, which have the same size, as training would leave them. The random
+// values repeat, but with a period that does not divide the length of a shard, so that no two shards are equal.
 inline void FillAsTrained(std::span<float> weights, std::span<float> first_moment, std::span<float> second_moment) {
   std::mt19937_64 random(1);
   std::normal_distribution<float> normal;

@@ -34,7 +34,7 @@ class PinnedCluster(Cluster):
 
 
 def load(cluster, *arguments, by=LOAD):
-    """Runs the load program on the other cores and returns each line that it printed, parsed from JSON."""
+    """Runs the load program on all cores but the coordinator's. Returns the lines that it printed, parsed from JSON."""
     others = ",".join(map(str, range(1, os.cpu_count()))) or "0"
     done = subprocess.run(["taskset", "-c", others, program(by), "--endpoint", cluster.endpoint, *map(str, arguments)],
                           stdout=subprocess.PIPE, text=True)
@@ -88,8 +88,8 @@ def renewals(report, jobs, seconds):
                                        by=LEASE_LOAD)
         if started["jobs"] < jobs or answers["stood"] < asked["calls"]:
             sys.exit(f"error: {answers['stood']} of {asked['calls']} answers said that a generation stands")
-        # The coordinator's other threads use the same core, so a core that only answers these calls could answer at
-        # least as many a second as are measured.
+        # The coordinator's other threads use the same core. So a core that did nothing but answer RenewLease calls
+        # could answer at least as many a second as are measured.
         a_core_second = asked["calls"] / asked["seconds"]
         report.add("renewals_per_core_second", a_core_second, "1/s")
         report.add("renewal_p99_seconds", asked["p99_seconds"], "s")

@@ -23,8 +23,8 @@
 
 namespace rekindle::bench {
 
-// Opens a connection of its own, instead of the one that all channels of a process share. The calls carry the token of
-// the coordinator if it has one. The calls do not verify who listens, because that would cost more than the call.
+// Opens a connection to the coordinator that is not shared with the process's other channels. The calls carry the token
+// of the coordinator if it has one. They do not verify who listens, because that would cost more than the call.
 inline std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -23,7 +23,7 @@ namespace rekindle::core::long_life {
 namespace {
 
 double RssBytes() {
-  // malloc_trim gives free memory back to the system, so that it is not counted.
+  // malloc_trim gives memory that the program has freed back to the system, so that it does not count as resident.
   malloc_trim(0);
   std::ifstream statm("/proc/self/statm");
   double size = 0, resident = 0;

@@ -8,7 +8,7 @@ import tempfile
 from _bench_json import LOWER, NEITHER, Report, program
 from _options import Options
 
-# A coordinator keeps `KEPT` jobs that are over by default.
+# By default a coordinator keeps the records of the last `KEPT` finished jobs.
 KEPT, DAYS_OF_A_YEAR = 1000, 365
 # `MOST_GROWTH` is the largest factor by which a figure may grow from a tenth of the time to its end.
 MOST_GROWTH = 1.05
@@ -22,9 +22,9 @@ METRICS = {"memory_growth": LOWER, "database_growth": LOWER, "event_growth": LOW
 
 
 def play(args):
-    """Runs the program and returns its figures.
+    """Runs rekindle-bench-long-life and returns its figures.
 
-    The program keeps 0.8 times as many finished jobs as end in a tenth of the time, so that their number no longer
+    The core in it keeps 0.8 times as many finished jobs as end in a tenth of the time, so that their number no longer
     grows after that tenth. It keeps at most as many as a coordinator does by default."""
     keep = max(1, min(KEPT, int(0.8 * args.jobs_a_year * args.days / DAYS_OF_A_YEAR / 10)))
     with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:

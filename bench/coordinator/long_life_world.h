@@ -133,7 +133,8 @@ class World {
  private:
   static Tunables Limits(const Options& options) {
     Tunables tunables;
-    // In this bench each living node reports once a minute.
+    // In this bench each living node reports once a minute, so a node counts as lost after two minutes without a
+    // report.
     tunables.node_lost_seconds = 2 * kMinute;
     tunables.keep_jobs = options.keep_jobs;
     tunables.keep_lost_seconds = kKeepLostSeconds;
@@ -309,7 +310,8 @@ class World {
     for (const std::string& id : ended) End(id);
   }
 
-  // Lets all members of the job's generation make some steps together. If one is missing, the others are interrupted.
+  // Lets all members of the job's generation make some steps together. If a member is missing, the others are
+  // interrupted.
   void Work(const std::string& uid, const std::vector<v1::TrainerReport*>& reports) {
     const v1::JobRecord* record = cluster_.FindJob(uid);
     if (record == nullptr) return;
@@ -351,7 +353,7 @@ class World {
   std::mt19937_64 random_;
   double now_ = 1000, wall_offset_ = 1.7e9, wake_at_ = 0;
   std::map<std::string, Machine> machines_;
-  // `processes_` has the trainer's id as key.
+  // `processes_` maps the id of each running trainer to the trainer's report.
   std::map<std::string, v1::TrainerReport> processes_;
   std::map<std::string, Wish> wishes_;
   std::multimap<double, std::string> gone_at_;

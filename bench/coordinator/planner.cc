@@ -85,7 +85,7 @@ SubmitJob Job(int j) {
 // Models all nodes and trainers of the cluster. They follow their directives and report that.
 class Fleet {
  public:
-  // Nine tenths of the nodes are there, and the others are still to come.
+  // Nine tenths of the cluster's `nodes` nodes report. The others stand for machines that have not come yet.
   Fleet(int nodes, int jobs) : there_(nodes * 9 / 10) {
     Restored restored;
     restored.prices = Prices(nodes);
@@ -151,7 +151,7 @@ class Fleet {
   const int there_;
   Cluster cluster_;
   double now_ = 100;
-  // `trainers_` has the slot as key.
+  // `trainers_` maps each slot, as NODE/SLOT, to the report of the trainer that runs there.
   std::map<std::string, v1::TrainerReport> trainers_;
   int incarnation_ = 0;
   int running_ = 0;

@@ -7,7 +7,7 @@ import sys
 from _bench_json import program
 
 PROGRAM = "rekindle-bench-fleet"
-# Where a tick is shorter than `SHORT_TICK` seconds, `MERGED` ticks are played as one.
+# If the ticks of a trace are shorter than `SHORT_TICK` seconds, `MERGED` of its ticks are played as one.
 SHORT_TICK = 60
 MERGED = 6
 

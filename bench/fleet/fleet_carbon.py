@@ -6,7 +6,7 @@ from _bench_json import HIGHER, LOWER, Report
 from _fleet import mean, play
 from _options import Options
 
-# `WORK` is in node-hours, and a job has 1 to `NODES` nodes.
+# `WORK` is the work of one job in node-hours. A job has 1 to `NODES` nodes.
 WORK = 24
 NODES = 4
 DEADLINE = 36

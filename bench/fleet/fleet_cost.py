@@ -7,7 +7,8 @@ from _bench_json import LOWER, NEITHER, Report
 from _fleet import groups, mean, p95
 from _options import Options
 
-STARTS_TAKE = (0.02, 0.1, 0.25, 0.5)  # Hours.
+# `STARTS_TAKE` has the times, in hours, that a new node takes to start.
+STARTS_TAKE = (0.02, 0.1, 0.25, 0.5)
 # `SLACK` has values of the deadline divided by the work.
 SLACK = (1.1, 1.2, 1.4, 1.6)
 # On a trace longer than `LONG_DAYS` days, twice as many jobs start.

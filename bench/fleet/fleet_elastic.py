@@ -62,7 +62,9 @@ def show(name, ratios):
 
 
 def measure_half(args, report, traces, real):
-    """Measures on resampled traces. `real` has the mean of each policy on the real trace, by number of nodes."""
+    """Measures the cost and the missed deadlines of jobs on resampled traces.
+
+    `real` has the mean cost of each policy on the real trace, by number of nodes."""
     half = _resample.half(args)
     resampled, fewer = _resample.of_half(args, traces)
     for nodes, before in real.items():

@@ -88,7 +88,9 @@ def useful_seconds(marks, begin, end):
 
 
 def play(args, data, first, changes):
-    """Plays the changes and returns (job's status, marks, (begin, end), paid node-seconds, losses without notice)."""
+    """Plays the changes of the spot market on a cluster that trains one job.
+
+    Returns (job's status, marks of the timelines, (begin, end), paid node-seconds, losses without notice)."""
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
         pools = [local_pool(zone, PRICE, nodes, most=WORKERS) for zone, nodes in first.items()]
         with FleetCluster(folder, pools) as cluster:

@@ -29,7 +29,7 @@ SMALL = ("--layers=1", "--heads=2", "--width=64", "--context=32", "--vocabulary=
 
 
 def fill(report, rows):
-    """Adds the lines that the program printed to the report: its checks, its rates, and the parts that it skipped."""
+    """Adds to the report what rekindle-bench-gpu printed: its checks, its rates, and the parts that it skipped."""
     checks = {}
     copy = next((row["gb_per_s"] for row in rows if row.get("name") == "copy"), None)
     for row in rows:

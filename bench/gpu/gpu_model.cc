@@ -22,7 +22,8 @@ struct LayerNormCase {
   const std::size_t n, w;
 };
 
-// Computes the gradients of weight and bias, which are sums over rows, and adds the rows in the device's order.
+// Computes the gradients of a layer norm's weight and bias, which are sums over rows. It adds the rows in the order in
+// which the device adds them.
 void ColumnsInOrder(const LayerNormCase& c, const Floats& dy, const Floats& x, const Floats& mean,
                     const Floats& inverse, Floats* dweight, Floats* dbias) {
   for (int64_t column = 0; column < c.width; ++column) {
@@ -73,7 +74,7 @@ void LayerNorm(const RekindleCudaTraining& kernels, const LayerNormCase& c, bool
 void Gelu(const RekindleCudaTraining& kernels) {
   constexpr std::size_t kElements = (32 << 20) + 3;
   Floats x(kElements);
-  // The bit patterns are spread over the whole range of float32.
+  // The inputs of GELU are bit patterns that are spread over the whole range of float32.
   for (std::size_t i = 0; i < kElements; ++i) x[i] = std::bit_cast<float>(static_cast<uint32_t>(i * 127));
   const Floats dy = Values(kElements, 7);
   Floats out(kElements), slope(kElements), dx(kElements);

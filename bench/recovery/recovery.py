@@ -46,12 +46,12 @@ def median(rows, key):
 
 
 def one_kill(cluster, victim):
-    """Kills the trainer of one of three nodes and returns the figures of the recovery and of its return."""
+    """Kills the trainer of one of three nodes. Returns the figures of the recovery and of the trainer's return."""
     await_world(cluster, 3, time.monotonic(), steps=12)
     before = completions(cluster.marks())
     recent = [t for _, t in sorted(before.items())][-11:]
     normal = statistics.median(b - a for a, b in zip(recent, recent[1:]))
-    # The pids are found before the clock starts, because finding them takes time.
+    # The pids of the trainer to kill are found before the clock starts, because finding them takes time.
     pids = cluster.nodes[victim].pids("trainer")
     killed, killed_unix = ballast.clocks()
     kill(pids)
@@ -102,7 +102,7 @@ def peer(peers, script, *args):
 
 
 def add_held(report, args, data):
-    """Measures the death of a large process. The kernel frees its memory before it closes its connections."""
+    """Measures the death of a large process. The kernel frees its memory first and then closes its connections."""
     rows = None
     for name, held in HELD.items():
         names = [NOTICED + name, STOPPED + name, STEPPED + name]

@@ -39,7 +39,7 @@ struct Plan {
   int world = 2;
   std::string transport = "shm";
   std::vector<int> mib = {1, 16, 64, 256};
-  // If `repeats` is 0, the number of repeats depends on the buffer and is smaller for larger ones.
+  // If `repeats` is 0, the number of repeats depends on the size of the buffer: a larger buffer has fewer repeats.
   int repeats = 0;
 };
 
@@ -138,7 +138,7 @@ double MemcpyGbs() {
   return Median(rates);
 }
 
-// Measures one direction of one connection between two threads.
+// Returns the rate in GB/s at which one thread sends to another through a TCP connection of the loopback interface.
 double LoopbackGbs() {
   constexpr size_t kBytes = size_t{256} << 20;
   int port = 0;

@@ -10,7 +10,7 @@ from _bench_json import HIGHER, Report, peers_folder, program
 from _options import Options
 
 PROGRAM = "rekindle-bench-allreduce"
-# `RATIO` is how many times Gloo's rate ours has to be, for sizes from 1 MiB on.
+# The rate of our all-reduce has to be at least `RATIO` times that of Gloo, for sizes from 1 MiB on.
 RATIO = {"shm": 2.0, "tcp": 1.2}
 # `SIZES` are in MiB, and `WORLDS` are numbers of processes.
 SIZES, WORLDS = "1,16,64,256", "2,4"
@@ -38,7 +38,7 @@ def last_json(*command):
 
 
 def gloo(peers, world, sizes):
-    """Returns the peer's median seconds by size in MiB."""
+    """Returns the median seconds that an all-reduce takes with Gloo, by size in MiB."""
     got = last_json(sys.executable, str(peers / "allreduce.py"), "--worlds", str(world), "--rounds", "1",
                     "--sizes", ",".join(map(str, sizes)))
     return {size: got[f"world{world}"][f"{size}MiB"]["median_s"] for size in sizes}

@@ -1,4 +1,6 @@
-"""Measures two ranks, one with a third of a core, beside the sum of each alone, and how soon their shares adapt."""
+"""Measures the speed of two ranks, one of which has a third of a core, and how soon their shares of the batch adapt.
+
+The speed is compared with the sum of the speeds that the ranks have when each trains a job of its own."""
 import contextlib
 import functools
 import pathlib

@@ -12,7 +12,8 @@ from _bench_json import HIGHER, Report, program
 from _options import Options
 
 PROGRAM = "rekindle-bench-optimizer"
-# Our rate has to be `SEQUENCE` times PyTorch's for norm, clip and update, and `ALONE` times for the update.
+# The rate of our optimizer has to be `SEQUENCE` times PyTorch's for norm, clip and update together, and `ALONE` times
+# PyTorch's for the update alone.
 SEQUENCE, ALONE = 1.3, 0.95
 ROWS, COLUMNS = 768, 3072
 METRICS = dict.fromkeys(("adamw_norm_clip_update", "adamw_update", "lion_norm_clip_update", "sgd_norm_clip_update"),
@@ -26,7 +27,7 @@ class Ours:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def step(self):
-        """Makes one step and returns (seconds of the norm, seconds of clip and update)."""
+        """Makes one step of our optimizer and returns (seconds of the norm, seconds of clip and update)."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -53,7 +54,7 @@ class Torch:
         self.optimizer = torch.optim.AdamW(self.weights, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
 
     def step(self):
-        """Makes one step and returns (seconds of unscale and clip, seconds of the update)."""
+        """Makes one step of PyTorch's optimizer and returns (seconds of unscale and clip, seconds of the update)."""
         for weight in self.weights:
             weight.grad.copy_(self.source)
         grads = [weight.grad for weight in self.weights]

@@ -1,6 +1,6 @@
 """Measures tokens a second, memory and loss of each precision on one core, beside PyTorch's autocast.
 
-Model and data are the same for both."""
+Rekindle and PyTorch train the same model on the same data."""
 import functools
 import json
 import os

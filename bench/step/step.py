@@ -1,6 +1,7 @@
 """Measures tokens a second of two workers with one thread each, beside PyTorch DDP over Gloo on the same work.
 
-It is also compared with two jobs of one worker each, which have half of the batch and exchange nothing."""
+The two workers are also compared with two jobs of one worker each, which have half of the batch and exchange
+nothing."""
 import argparse
 import contextlib
 import pathlib
@@ -14,7 +15,8 @@ from cluster import Cluster
 from timelines import completions
 from waiting import wait_until
 
-# The scripts that measure other systems for comparison use the same sizes.
+# The constants are the sizes of the training that is measured. The scripts that measure other systems use the same
+# sizes.
 GLOBAL_BATCH, MICRO_BATCH, CONTEXT, WORKERS = 16, 4, 128, 2
 MODEL = {"kind": "gpt", "layers": 4, "heads": 4, "width": 128, "context": CONTEXT}
 # `SMALL` is the model of a run with --smoke.
@@ -58,7 +60,7 @@ def ours(args, data, reduce, jobs=1):
 
 
 def write_data(path):
-    """Writes the peers' default text: C headers, up to 4 MiB."""
+    """Writes the text on which the scripts of other systems train by default: C headers, up to 4 MiB."""
     text = bytearray()
     for header in sorted(pathlib.Path("/usr/include").rglob("*.h")):
         try:

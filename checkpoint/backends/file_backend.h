@@ -13,7 +13,7 @@ namespace rekindle::checkpoint {
 
 class FileBackend : public StoreBackend {
  public:
-  // `fs` must outlive this object.
+  // `fs` is the file system of the folder `root`, and must outlive the FileBackend.
   FileBackend(common::FileSystem& fs, std::string root) : fs_(fs), root_(std::move(root)) {}
 
   absl::Status PutShard(const std::string& path, std::span<const uint8_t> content, const std::string& xxh3) override;

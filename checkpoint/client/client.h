@@ -83,9 +83,9 @@ class CheckpointClient {
   // checkpoint is not there, nothing is found and SearchResult::missing says why.
   virtual absl::StatusOr<SearchResult> FindNamed(const std::string& name, bool verify) = 0;
 
-  // Fills `state` from every shard of the manifest `name`, and verifies each shard again as it is read. Of the moments
-  // only the ranges that `state` wants are filled. After an error the content of `state` is undefined. Returns
-  // INVALID_ARGUMENT if the state's total differs from the manifest's.
+  // Fills `state` from every shard of the manifest `name`, and verifies each shard again as it is read. If `state`
+  // wants only some ranges of the moments, only those are filled. After an error the content of `state` is undefined.
+  // Returns INVALID_ARGUMENT if the state's total differs from the manifest's.
   virtual absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) = 0;
 
   virtual absl::StatusOr<ServiceInfo> GetInfo() = 0;

@@ -15,7 +15,8 @@ struct ClientOptions {
   // FindNewest fails rather than find nothing.
   std::string archive_store;
   std::string job_uid;
-  // `trainer` becomes the writer that the manifest names.
+  // `trainer` is the trainer that uses the client. The manifests that the client commits name this trainer as their
+  // writer.
   std::string trainer;
   // A call waits for `patience_seconds` for the service to come back.
   double patience_seconds = 10;

@@ -47,7 +47,7 @@ class Staged : public StagedShards {
  private:
   // `Lent` is a plane of a shard in shared memory that the service has lent.
   struct Lent {
-    // `segment` is empty once the plane is committed.
+    // `segment` is the name of the plane's shared memory segment. It is empty once the plane is committed.
     std::string segment;
     std::string path;
     common::SharedMemory memory;
@@ -118,7 +118,8 @@ absl::Status Staged::Open(int64_t bytes, Lent* lent) {
     lent->segment = reply.segment();
     lent->path = reply.path();
     auto memory = core_.mappings().Take(lent->path, static_cast<size_t>(bytes));
-    // If the segment is missing, the service was restarted after it had answered. A new segment is then asked for.
+    // If the segment is missing, the service was restarted after it had lent the segment. The new service is then asked
+    // for another one.
     if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
     if (!memory.ok()) return memory.status();
     lent->memory = *std::move(memory);
@@ -229,8 +230,8 @@ absl::StatusOr<double> Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
     if (status.ok()) break;
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     if (!core_.channel().Sleep(kRetrySeconds)) return absl::CancelledError("cancelled");
-    // NOT_FOUND says that the service was restarted and has dropped the plane's segment. The segment's memory is still
-    // mapped here, so its content is copied to a new segment.
+    // NOT_FOUND says that the service was restarted and has dropped the plane's segment. This process still maps the
+    // memory of that segment, so the plane is copied from it to a new segment.
     common::SharedMemory kept = std::move(lent->memory);
     if (absl::Status opened = Open(ref.bytes, lent); !opened.ok()) {
       lent->memory = std::move(kept);

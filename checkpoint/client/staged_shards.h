@@ -52,7 +52,8 @@ class StagedShards {
   virtual double held_up_seconds() const = 0;
 };
 
-// Reserves shared memory segments for the shards `ranges`. `core` must outlive the result.
+// Reserves shared memory segments for the shards `ranges` of a state. `core` makes the calls to the service and must
+// outlive the result.
 absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, const SnapshotKey& snapshot,
                                                           const std::vector<ShardRange>& ranges);
 

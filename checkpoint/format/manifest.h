@@ -29,23 +29,28 @@ inline constexpr size_t kMaxDimensions = 8;
 
 // Names the file of one plane of a shard by its content.
 struct ShardRef {
-  std::string name;   // "<xxh3>.safetensors"
-  int64_t bytes = 0;  // 1..kMaxShardBytes
+  // `name` is the name of the file, "<xxh3>.safetensors".
+  std::string name;
+  // `bytes` is the size of the file, from 1 to kMaxShardBytes.
+  int64_t bytes = 0;
   // `xxh3` is the XXH3-128 of the whole plane file as 32 lower-case hex digits.
   std::string xxh3;
   // `generation` is the generation in which the shard was staged.
   int generation = 0;
-  int index = 0;  // 0..count-1
+  // `index` is the position of the shard among the shards of the state, from 0 to `count` - 1.
+  int index = 0;
   // `count` is the number of shards that the state is cut into.
   int count = 0;
-  int plane = 0;  // 0..kMaxPlanes-1
+  // `plane` is the number of the plane, from 0 to kMaxPlanes - 1.
+  int plane = 0;
 
   bool operator==(const ShardRef&) const = default;
 };
 
 // Describes a parameter. Parameters are packed without gaps, so a parameter's position follows from those before it.
 struct TensorInfo {
-  std::string name;  // Printable ASCII.
+  // `name` is the name of the parameter, in printable ASCII.
+  std::string name;
   std::vector<int64_t> shape;
 
   bool operator==(const TensorInfo&) const = default;

@@ -72,16 +72,16 @@ absl::StatusOr<WrittenPlanes> WritePlanes(const StateView& state, const ShardRan
                                           std::span<uint8_t> plane0, std::span<uint8_t> plane1);
 
 struct ReadState {
-  // `index`, `count` and `owner` of `range` are 0.
+  // `range` is the range of the state that was read. Its fields `index`, `count` and `owner` are 0.
   ShardRange range;
   // `exact` says that every bit is as it was saved, which takes both planes of the precision `exact`.
   bool exact = false;
 };
 
-// Copies a shard's elements to their range in `state`, from both planes, or from plane 0 alone if `plane1` is empty. Of
-// the moments only the ranges that `state` wants are copied. The memory must begin at a multiple of 4. Returns
-// INVALID_ARGUMENT and writes nothing unless both planes are well-formed, of one range, and of a state of the same
-// total. The caller must make sure that one manifest names both planes together.
+// Copies a shard's elements to their range in `state`, from both planes, or from plane 0 alone if `plane1` is empty. If
+// `state` wants only some ranges of the moments, only those are copied. The memory of the planes must begin at a
+// multiple of 4. Returns INVALID_ARGUMENT and writes nothing unless both planes are well-formed, of one range, and of a
+// state of the same total. The caller must make sure that one manifest names both planes together.
 absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
                                      const MutableState& state);
 

@@ -37,7 +37,8 @@ absl::Status CheckRetention(const Retention& retention);
 struct Candidate {
   std::string name;
   int step = 0;
-  double written = 0;  // Unix seconds.
+  // `written` is the time at which the checkpoint was written to its store, in Unix seconds.
+  double written = 0;
   // `whole` says that the checkpoint is complete, as far as its manifest and the sizes of its files show.
   bool whole = false;
   std::optional<double> validation_loss;
@@ -48,7 +49,8 @@ enum class Fate { kKeep, kArchive, kRemove };
 struct Verdict {
   std::string name;
   Fate fate = Fate::kKeep;
-  std::string reason;  // "is one of the newest 2", "is pinned", ...
+  // `reason` says why the checkpoint has this fate, for example "is one of the newest 2" or "is pinned".
+  std::string reason;
 
   bool operator==(const Verdict&) const = default;
 };

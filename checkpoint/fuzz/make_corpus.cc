@@ -148,7 +148,7 @@ void MakePlanes(Corpus corpus) {
     add("-swapped", json1, json0);
     add("-exceptions", json0, Replaced(json1, R"("shape":[3])", R"("shape":[281474976710656])"));
     corpus.Add(PrecisionName(precision) + "-truncated", json0 + "\n" + json1 + "\n" + length + data0);
-    // This shard is malformed: the index of an exception is beyond the end of the shard's range.
+    // The fuzz input `-index` has a malformed shard: the index of an exception is beyond the end of the shard's range.
     std::string behind = data1;
     behind.replace(6 * static_cast<size_t>(range.end - range.begin) + 2, 4, "\xff\xff\xff\x7f");
     corpus.Add(PrecisionName(precision) + "-index", json0 + "\n" + json1 + "\n" + length + data0 + behind);

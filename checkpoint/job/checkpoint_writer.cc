@@ -13,7 +13,7 @@ absl::StatusOr<std::string> CheckpointWriter::Put(const Manifest& manifest, cons
   if (absl::Status status = marks.CheckNewest(manifest.generation); !status.ok()) return status;
   auto name = Write(manifest, job);
   if (!name.ok()) return name;
-  // If a newer generation has begun while the manifest was written, the call fails. The written manifest does no harm:
+  // If a newer generation has begun while the manifest was written, the save fails. The written manifest does no harm:
   // its checkpoint is whole, and older than every checkpoint of the newer generation.
   if (absl::Status status = marks.Check(manifest.generation); !status.ok()) return status;
   return name;

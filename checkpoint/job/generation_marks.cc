@@ -13,8 +13,8 @@ namespace {
 
 int ToNumber(const std::string& name) {
   int number = 0;
-  // The number must print as the same digits again, without sign, space or leading zero, so that no two names stand for
-  // one number.
+  // The name of a generation's mark must be a number without sign, space or leading zero, so that no two names stand
+  // for one number.
   return absl::SimpleAtoi(name, &number) && number > 0 && absl::StrCat(number) == name ? number : 0;
 }
 

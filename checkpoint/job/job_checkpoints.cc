@@ -69,8 +69,8 @@ absl::StatusOr<std::vector<StoredCheckpoint>> JobCheckpoints::List() {
     auto manifest = manifests.Read(checkpoint.name);
     absl::Status status = manifest.ok() ? JobShards(folder_).CheckPresent(manifest->shards) : manifest.status();
     checkpoint.of_newer_release = IsOfNewerRelease(status);
-    // If the store cannot tell whether a checkpoint is whole, the call fails, because the caller would draw wrong
-    // conclusions from a list in which that is unknown.
+    // If the store cannot tell whether a checkpoint is whole, the job's checkpoints are not listed at all. Otherwise a
+    // caller would draw wrong conclusions from the list.
     if (!status.ok() && !IsBroken(status) && !checkpoint.of_newer_release) return status;
     if (manifest.ok()) checkpoint.manifest = *std::move(manifest);
     for (const ShardRef& ref : checkpoint.manifest.shards) checkpoint.bytes += ref.bytes;

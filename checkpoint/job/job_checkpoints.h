@@ -15,11 +15,12 @@ namespace rekindle::checkpoint {
 
 struct StoredCheckpoint {
   std::string name;
-  // `manifest` is empty if it cannot be read.
+  // `manifest` is the checkpoint's manifest. It is an empty manifest if the stored one cannot be read.
   Manifest manifest;
   // `bytes` is the size of the checkpoint's shards.
   int64_t bytes = 0;
-  double written = 0;  // Unix seconds.
+  // `written` is the time at which the checkpoint was written to its store, in Unix seconds.
+  double written = 0;
   // `problem` is empty if the manifest is sound and every shard is there with its size. The content of the shards is
   // not checked (JobShards::Verify does that).
   std::string problem;

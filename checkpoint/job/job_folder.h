@@ -26,7 +26,7 @@ namespace rekindle::checkpoint {
 // its backend.
 class JobFolder {
  public:
-  // `backend` must outlive this object and its copies.
+  // `backend` is the backend of the store. It must outlive the JobFolder and the copies of the JobFolder.
   JobFolder(StoreBackend& backend, std::string job_uid) : backend_(&backend), uid_(std::move(job_uid)) {}
 
   StoreBackend& backend() const { return *backend_; }
@@ -52,7 +52,8 @@ class JobFolder {
   std::string Pin(const std::string& name) const { return Pins() + "/" + name; }
   // `file` is the name of a shard's file.
   std::string Shard(const std::string& file) const { return Shards() + "/" + file; }
-  // Returns the name of the checkpoint whose manifest has this file name, or "" if no manifest has such a name.
+  // Returns the name of the checkpoint whose manifest is the file `manifest_file`, or "" if no manifest has such a file
+  // name.
   static std::string CheckpointOf(const std::string& manifest_file);
 
  private:

@@ -22,7 +22,7 @@ absl::Status Pins::Put(const std::string& name, const Pin& pin) {
   // get a pin, not even for a moment.
   if (const auto manifest = manifests.Read(name); !manifest.ok()) return manifest.status();
   const nlohmann::ordered_json content = {{"why", pin.why}, {"when", pin.when}};
-  // Bytes of the reason that are not UTF-8 are replaced.
+  // Bytes of a pin's reason that are not UTF-8 are replaced, because the pin is stored as JSON.
   const auto replace = nlohmann::json::error_handler_t::replace;
   absl::Status status = folder_.backend().Put(folder_.Pin(name), content.dump(-1, ' ', false, replace) + "\n");
   if (!status.ok()) return status;

@@ -20,7 +20,8 @@ namespace rekindle::checkpoint {
 
 struct Pin {
   std::string why;
-  double when = 0;  // Unix seconds.
+  // `when` is the time at which the checkpoint was pinned, in Unix seconds.
+  double when = 0;
 };
 
 // Writes, reads and removes pins. The class keeps no state of its own, so it is as thread-safe as the backend of its

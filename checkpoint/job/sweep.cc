@@ -175,7 +175,8 @@ absl::Status Sweep::RemoveLeftovers() {
   for (const std::string& folder : {folder_.Manifests(), folder_.Shards(), folder_.Pins()}) {
     if (absl::Status status = RemoveOld(folder, is_unfinished); !status.ok()) return status;
   }
-  // Of the job's folder itself only unfinished versions of job.json are removed. Anything else in it is left alone.
+  // The job's own folder contains job.json. Only unfinished versions of job.json are removed there, and all other files
+  // in that folder are left alone.
   const auto is_old_job = [&](const std::string& name) { return is_unfinished(name) && name.starts_with("job.json."); };
   if (absl::Status status = RemoveOld(folder_.uid(), is_old_job); !status.ok()) return status;
   // The old lists of condemned shards belong to collections that died.

@@ -38,7 +38,8 @@ absl::Status RecoverSweep(const JobFolder& folder);
 class Sweep {
  public:
   struct Options {
-    double now = 0;  // Unix seconds.
+    // `now` is the time of the sweep in Unix seconds.
+    double now = 0;
     // A file that no manifest names stays for `grace_seconds`, because it may belong to a checkpoint that is being
     // written.
     double grace_seconds = 0;

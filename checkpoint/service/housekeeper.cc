@@ -78,8 +78,8 @@ void Housekeeper::Loop(const std::stop_token& stop, Line& line) {
   while (changed_.Wait(lock, stop, is_due) && !stop.stop_requested()) {
     const auto next = due_[&line].extract(due_[&line].begin());
     lock.Unlock();
-    // The checkpoint is durable already, so work that fails is only logged. It is tried again after the next
-    // checkpoint.
+    // If collecting or archiving fails, that is only logged, because the checkpoint that was committed before is
+    // durable already. The work is tried again after the next checkpoint.
     Tell(next.key(), line.operation, (this->*line.work)(next.key(), next.mapped(), stop));
     lock.Lock();
   }

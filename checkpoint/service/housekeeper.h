@@ -23,7 +23,7 @@ class Housekeeper {
  public:
   static constexpr double kMakeRoomSeconds = 60;
 
-  // The caller keeps ownership of all arguments, which must outlive this object.
+  // The caller keeps ownership of `stores`, `room` and `metrics`, which must outlive the Housekeeper.
   Housekeeper(StoreOpener& stores, const StoreRoom& room, common::Metrics& metrics);
   // The destructor interrupts archiving between two shards. The next commit continues the archiving there.
   ~Housekeeper();

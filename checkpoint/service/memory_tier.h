@@ -50,14 +50,14 @@ class MemoryTier {
   // Completes the checkpoint of the manifest and forgets older ones. Returns false if the tier knows a manifest of a
   // newer generation, which has left out the writer of `manifest`. Repeating a call is harmless.
   bool PutManifest(const Manifest& manifest);
-  // Returns the job's manifests, newest first, whether or not their shards are held here.
+  // Returns the job's manifests that the tier knows, newest first, whether or not the tier holds their shards.
   std::vector<Manifest> Manifests(const std::string& job_uid) const;
   std::optional<Manifest> FindManifest(const std::string& job_uid, const std::string& name) const;
-  // Returns the XXH3s of all shards of the job that are held.
+  // Returns the XXH3s of all shards of the job that the tier holds.
   std::set<std::string> Held(const std::string& job_uid) const;
 
-  // Makes room: forgets the oldest checkpoint of the job that has the most checkpoints here. Returns false if nothing
-  // is held.
+  // Makes room in the memory tier: forgets the oldest checkpoint of the job of which the tier holds the most
+  // checkpoints. Returns false if the tier holds nothing.
   bool ForgetOldest();
   // Forgets every job that is not in `job_uids`.
   void KeepJobs(const std::set<std::string>& job_uids);
@@ -86,7 +86,7 @@ absl::StatusOr<MemoryTier::SegmentPtr> OpenMakingRoom(Staging& staging, MemoryTi
 
 struct WholeShard {
   MemoryTier::SegmentPtr segment;
-  // `memory` maps the segment for reading.
+  // `memory` is the segment of the shard, mapped for reading.
   Staging::Mapping memory;
 };
 // Returns the shard `xxh3` from the first of `tiers` that holds it undamaged. A tier that holds a damaged copy forgets

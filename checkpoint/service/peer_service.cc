@@ -88,8 +88,8 @@ grpc::Status PeerService::PutManifest(grpc::ServerContext*, const v1::PutManifes
                                       v1::PutManifestReply*) {
   const auto manifest = FromProto(request->manifest());
   if (!manifest.ok()) return common::StatusToGrpc(manifest.status());
-  // The manifest goes to both tiers, because shards that it names may be in either, and each has to forget older
-  // checkpoints.
+  // The manifest goes both to the tier of copies and to the tier of this node's own shards. Either tier may hold shards
+  // that the manifest names, and each has to forget older checkpoints.
   if (!copies_.PutManifest(*manifest) || !own_.PutManifest(*manifest)) {
     return common::StatusToGrpc(absl::FailedPreconditionError("a newer generation is known"));
   }

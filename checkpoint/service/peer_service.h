@@ -15,7 +15,7 @@ namespace rekindle::checkpoint {
 
 class PeerService final : public v1::CheckpointPeers::Service {
  public:
-  // The caller keeps ownership of all arguments, which must outlive this object. Copies of other nodes' shards take
+  // `room`, `copies` and `own` stay the caller's and must outlive the PeerService. Copies of other nodes' shards take
   // their memory from `room`, which bounds it, and are held in `copies`. `own` holds the shards that this node's
   // trainers handed over.
   PeerService(Staging& room, MemoryTier& copies, MemoryTier& own);

@@ -26,7 +26,7 @@ namespace rekindle::checkpoint {
 struct Peer {
   std::string node;
   std::string address;
-  // `zone` is empty if it is unknown.
+  // `zone` is the zone of the peer's node. It is empty if the zone is unknown.
   std::string zone;
 
   auto operator<=>(const Peer&) const = default;

@@ -70,8 +70,8 @@ grpc::Status CheckpointService::Run(const char* operation, const std::function<a
                  common::Metrics::Seconds(), {{"operation", operation}})
       .Observe(seconds);
   if (!status.ok()) {
-    // NOT_FOUND is an answer and no failure: the committer repeats its call until all shards are there, and reports the
-    // missing ones itself.
+    // A call that ends with NOT_FOUND has answered and has not failed. For example, a committer repeats WriteManifest
+    // until all shards are there, and reports the missing ones itself.
     const bool is_answer = absl::IsNotFound(status);
     if (!is_answer) CountFailure(parts_.metrics, operation);
     const auto level = is_answer ? log::Level::kDebug : log::Level::kWarning;
@@ -83,7 +83,7 @@ grpc::Status CheckpointService::Run(const char* operation, const std::function<a
 absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1::OpenStagingReply* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
-  // A bad store URI is reported here and not only after the trainer has copied its state.
+  // A bad store URI is reported when a trainer asks for a segment, and not only after it has copied its state.
   if (absl::Status status = stores_.Check(request.store()); !status.ok()) return status;
   int64_t bytes = 0;
   if (!ToBytes(request.bytes(), 1, kMaxShardBytes, &bytes)) {

@@ -224,8 +224,8 @@ TEST_F(SmallDiskTest, WhatIsSmallAndWhatIsThereAlreadyUsesTheRoomThatIsKept) {
   TestState restored(kTotal);
   ASSERT_TRUE(client_->Restore(2, "1-10-t", restored.writable()).ok());
   const auto again = SaveAll(*client_, 2, 10, Plain(10), /*keep_last=*/1);
-  // The disk has no room for new shards, but the store already holds those of the repeated save, so it succeeds. After
-  // it the checkpoint of generation 1 is collected.
+  // The disk has no room for new shards, but the store already holds the shards of the repeated save, so the save
+  // succeeds. After this save the checkpoint of generation 1 is collected.
   ASSERT_TRUE(again.ok()) << again.status();
   Store store(*common::PosixFileSystem(), small_);
   ASSERT_TRUE(Eventually([&] { return store.List("job-1")->size() == 1; }));

@@ -14,7 +14,8 @@ namespace rekindle::checkpoint {
 // result must live as long as the process.
 using WrapFiles = std::function<common::FileSystem&(common::FileSystem& files)>;
 
-// Serves until SIGTERM or SIGINT, then returns the exit code. `version` is what --version prints.
+// Runs the checkpoint service until SIGTERM or SIGINT, and returns the program's exit code. `version` is what --version
+// prints.
 int ServiceMain(int argc, char** argv, const std::string& version, const WrapFiles& wrap);
 
 }  // namespace rekindle::checkpoint

@@ -195,7 +195,7 @@ TEST_F(ServiceTest, DroppedShardsGiveTheirMemoryBack) {
   const auto idle = service_.Segments();
   auto again = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(again.ok());
-  // The second save gets the memory that the first one has left idle.
+  // The second save gets the shared memory that the first save has left idle.
   EXPECT_THAT(service_.Segments(), ::testing::UnorderedElementsAreArray(idle));
 }
 

@@ -145,8 +145,8 @@ absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Open(const Segm
     const common::MutexLock lock(mutex_);
     idle = TakeIdle(owner, bytes, &retired);
     if (!idle.has_value() && MakeRoom(bytes, &retired)) {
-      // Making the memory is slow and happens without the lock. The bytes are counted before, so that no other call
-      // gets them.
+      // The memory of the new segment is made after the lock is released, because making it is slow. Its bytes are
+      // counted already now, so that no other call gets them.
       bytes_ += bytes;
       place.name = absl::StrCat(prefix_, incarnation_, "-", next_++);
       place.path = folder_ + "/" + place.name;

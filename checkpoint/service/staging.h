@@ -103,8 +103,8 @@ class Staging {
   // Returns the size of all segments, including idle memory.
   int64_t bytes() const;
   int64_t idle_bytes() const;
-  // Returns the bytes that the job's trainers hold here. A trainer holds the shards that it is saving and, for a short
-  // time each, the shards that it is restoring.
+  // Returns the bytes that this Staging has lent to the job's trainers. A trainer holds the shards that it is saving
+  // and, for a short time each, the shards that it is restoring.
   int64_t LentTo(const std::string& job_uid) const;
 
  private:

@@ -135,8 +135,9 @@ absl::StatusOr<SearchResult> Tiers::FindNewest(Store& store, const std::string& 
   SearchResult newest{.highest_generation = newest_stored.generation};
   const CheckpointKey stored_key{newest_stored.generation, newest_stored.step};
   for (auto at = candidates.rbegin(); at != candidates.rend() && at->first >= stored_key; ++at) {
-    // If the store has a checkpoint of this (generation, step), only shards in memory count. Should memory lack some,
-    // Store::FindNewest checks the store's checkpoint below. For a newer checkpoint, shards in the store count, too.
+    // If a checkpoint in memory has the (generation, step) of the store's newest one, only shards in nodes' memory
+    // count for it. Should memory lack some of them, Store::FindNewest checks the store's checkpoint after the loop. If
+    // the checkpoint in memory is newer, shards in the store count, too.
     const bool in_store = at->first == stored_key;
     const std::string name = FormatName(NameOf(at->second));
     std::string missing;

@@ -31,13 +31,13 @@ class Tiers {
   using SegmentPtr = MemoryTier::SegmentPtr;
   struct Materialised {
     SegmentPtr segment;
-    // The reader releases the segment by the name `name`.
+    // `name` is the name by which the reader releases the segment of the shard.
     std::string name;
     Tier tier = Tier::kStore;
   };
 
-  // Shards for trainers are placed in `staging`. `own` and `copies` hold what this node has in memory. The caller keeps
-  // ownership of all arguments, which must outlive this object.
+  // The caller keeps ownership of the constructor's arguments, which must outlive the Tiers. Shards for trainers are
+  // placed in `staging`. `own` and `copies` hold what this node has in memory.
   Tiers(Staging& staging, MemoryTier& own, MemoryTier& copies, Peers& peers, common::Metrics& metrics);
   // The destructor stops copying shards to peers.
   ~Tiers();

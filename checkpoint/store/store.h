@@ -36,8 +36,8 @@
 
 namespace rekindle::checkpoint {
 
-// Is the store of many jobs. Each method does its work in the folder of one job, and has the contract of the method in
-// checkpoint/job that it calls.
+// Stores the checkpoints of many jobs. Each method does its work in the folder of one job, and has the contract of the
+// method in checkpoint/job that it calls.
 class Store {
  public:
   static constexpr double kGraceSeconds = 3600;

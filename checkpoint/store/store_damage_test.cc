@@ -41,7 +41,7 @@ class StoreDamageTest : public ::testing::Test {
   Store store_{fs_, "/store"};
   const TestState older_ = TestState::Random(kTotal, 1);
   const TestState newer_ = TestState::Random(kTotal, 2);
-  // `files_` are the files of the newer checkpoint.
+  // `files_` lists the files of the newer one of the two checkpoints that the test has saved.
   std::vector<std::string> files_;
 };
 

@@ -121,7 +121,7 @@ TEST_F(StorePinsTest, PinningAtAnyPointOfACollectionThatDiesAtAnyLaterOne) {
 }
 
 TEST_F(StorePinsTest, RemovesWhatIsNamedAndItsShardsOnly) {
-  // The checkpoint of step 40 shares its shards with that of step 10.
+  // The checkpoint of step 40 has the same shards as that of step 10, so the shards must stay when step 10 is removed.
   ASSERT_TRUE(Save(store_, "job", 1, 40, TestState::Random(kTotal, 10)).ok());
   const auto removed = store_.Remove("job", {kOld, "1-20-w0"}, false, fs_.now() + 10);
   ASSERT_TRUE(removed.ok()) << removed.status();

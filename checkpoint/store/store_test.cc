@@ -82,12 +82,14 @@ TEST_F(StoreTest, AnOlderGenerationCanNeitherHideNorUndoANewerOne) {
   const auto late = Save(store_, "job", 3, 110, State(110));
   EXPECT_TRUE(absl::IsFailedPrecondition(late.status())) << late.status();
   EXPECT_THAT(std::string(late.status().message()), AllOf(HasSubstr("generation 3"), HasSubstr("4-50-w0")));
-  // A rank of generation 3 may have passed the check for newer generations, and write its manifest only then. The test
-  // puts such a manifest into the store. It does not hide the checkpoint of generation 4 either.
+  // A rank of generation 3 may have passed the check for newer generations, and write its manifest only after
+  // generation 4 has saved. The test puts such a late manifest into the store. The late manifest must not hide the
+  // checkpoint of generation 4.
   const auto zombie = PutShards(store_, "job", 3, 110, State(110), 2);
   fs_.Put("/data/store/job/manifests/3-110-w0.json", EncodeManifest(*zombie));
   EXPECT_EQ(store_.FindNewest("job")->name, "4-50-w0");
-  // A collection that keeps only the newest checkpoint does not remove that of generation 4 either.
+  // A collection that keeps only the newest checkpoint must keep that of generation 4, although the late manifest of
+  // generation 3 has a higher step.
   ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok());
   EXPECT_EQ(store_.FindNewest("job")->name, "4-50-w0");
 }
@@ -168,7 +170,8 @@ TEST_F(StoreTest, ForeignFilesAreNamedAndLeftAlone) {
 
 TEST_F(StoreTest, CollectKeepsTheLast) {
   SaveSteps(1, {10, 20, 30, 40});
-  // The checkpoint of step 50 shares its shards with that of step 20.
+  // The checkpoint of step 50 has the same shards as that of step 20, so the shards must stay when step 20 is
+  // collected.
   ASSERT_TRUE(Save(store_, "job", 1, 50, State(20)).ok());
   const auto collected = store_.Collect("job", {.keep_last = 2}, fs_.now());
   ASSERT_TRUE(collected.ok());
@@ -205,7 +208,7 @@ TEST_F(StoreTest, WhatIsOnItsWayIsNotCollected) {
 
 TEST_F(StoreTest, LeftoversGoAfterTheGrace) {
   SaveSteps(1, {10});
-  // The shards of step 20 are never committed by a manifest.
+  // No manifest names the shards of step 20, so they are left over and are collected after the grace period.
   ASSERT_TRUE(PutShards(store_, "job", 1, 20, State(20), 2).ok());
   ASSERT_TRUE(fs_.Create(common::TemporaryName("/data/store/job/shards/x")).ok());
   ASSERT_TRUE(fs_.Create(common::TemporaryName("/data/store/job/manifests/x")).ok());

@@ -15,7 +15,7 @@ void* operator new(size_t bytes) {
   if (void* p = std::malloc(bytes)) return p;
   throw std::bad_alloc();
 }
-// std::stable_sort allocates its memory with this operator.
+// The operator new that does not throw counts its bytes as well, because std::stable_sort allocates its memory with it.
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   allocated += bytes;
   return std::malloc(bytes);

@@ -1,4 +1,5 @@
-// Provides a store's folder for tests in which another process acts between two of its operations.
+// Provides the folder of a checkpoint store for tests in which another process acts between two operations on that
+// folder.
 #ifndef REKINDLE_CHECKPOINT_TESTING_INTERLEAVED_TESTING_H_
 #define REKINDLE_CHECKPOINT_TESTING_INTERLEAVED_TESTING_H_
 

@@ -90,7 +90,8 @@ class ServiceProcess {
   pid_t pid_ = 0;
 };
 
-// Polls until `done` returns true, because the service has no event for it. Returns false after 30 s.
+// Polls until `done` returns true, because the checkpoint service has no event on which a test could wait. Returns
+// false after 30 s.
 template <typename Done>
 bool Eventually(Done done) {
   const double until = common::SteadySeconds() + 30;

@@ -187,9 +187,9 @@ TEST(FloatTypesTest, EveryHalfComesBack) {
 }
 
 TEST(FloatTypesTest, RoundsToTheNearestAndTiesToEven) {
-  // A value halfway between two FP16 values is rounded to the even one, here downwards.
+  // A value halfway between two FP16 values is rounded to the even one. For this value the even one is the lower one.
   EXPECT_EQ(FromHalf(ToHalf(1 + 0x1p-11f)), 1);
-  // A value halfway between two FP16 values is rounded to the even one, here upwards.
+  // A value halfway between two FP16 values is rounded to the even one. For this value the even one is the higher one.
   EXPECT_EQ(FromHalf(ToHalf(1 + 3 * 0x1p-11f)), 1 + 0x1p-9f);
   EXPECT_EQ(FromHalf(ToHalf(1 + 0x1.1p-11f)), 1 + 0x1p-10f);
   EXPECT_EQ(FromHalf(ToHalf(65519.0f)), 65504);

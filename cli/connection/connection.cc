@@ -16,7 +16,7 @@ std::string Variable(const char* name) {
 
 const std::string& First(const std::string& one, const std::string& other) { return one.empty() ? other : one; }
 
-// Returns the fields of `first`, and those of `other` where `first` has none.
+// Returns the paths of TLS files and token in `first`. Where `first` has no path, the one in `other` is returned.
 common::Security First(const common::Security& first, const common::Security& other) {
   return {.tls_cert = First(first.tls_cert, other.tls_cert),
           .tls_key = First(first.tls_key, other.tls_key),

@@ -125,8 +125,8 @@ absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
 
 absl::Status WriteContexts(const std::string& given, const Contexts& contexts) {
   if (given.empty()) return absl::FailedPreconditionError("there is no home folder to keep contexts in: set HOME");
-  // If the path is a link, the link stays and the file to which it leads is replaced, because some users keep such
-  // files elsewhere.
+  // If the path of the file of contexts is a link, the link stays and the file to which it leads is replaced. Some
+  // users keep their configuration files elsewhere and link to them.
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(given, error);
   const std::string path = error ? given : target.string();

@@ -73,7 +73,8 @@ std::string DiagnoseTls(const Connection& connection) {
 
 std::string ExplainToken(const Connection& connection, const std::string& said) {
   const std::string& file = connection.security.token_file;
-  // If the coordinator runs on this machine, its refusal names the user to whom it belongs, whom this user can ask.
+  // A coordinator on this machine says in its refusal which user runs it, and that the reader should ask that user for
+  // the token. So nothing is added to the refusal.
   if (absl::StrContains(said, "belongs to user")) return file.empty() ? said : absl::StrCat(file, ": ", said);
   if (file.empty()) {
     return absl::StrCat(Whom(connection),

@@ -113,8 +113,8 @@ std::string NamesOf(const X509* certificate) {
 }
 
 Ssl NewSession(SSL_CTX* context, const common::HostPort& at, const common::Security& security) {
-  // Errors are ignored, because the command refuses TLS files that cannot be used before it makes any call. If the file
-  // of the certificate authority was not loaded, no server is trusted.
+  // TLS files that cannot be loaded cause no error here, because the command refuses them before it makes any call. If
+  // the file of the certificate authority was not loaded, no server is trusted.
   if (security.HasTls()) {
     SSL_CTX_load_verify_locations(context, security.tls_ca.c_str(), nullptr);
     SSL_CTX_use_certificate_chain_file(context, security.tls_cert.c_str());
@@ -182,7 +182,8 @@ TlsHandshake ShakeHands(const common::HostPort& at, const common::Security& secu
   }
   JudgeCertificate(ssl.get(), &seen);
   char byte = 0;
-  // In TLS 1.3 the server judges the client's certificate after SSL_connect, and SSL_read shows whether it accepts it.
+  // In TLS 1.3 the server judges the client's certificate after SSL_connect. Only SSL_read shows whether the server
+  // accepts the certificate.
   if (result == 1) {
     while ((result = SSL_read(ssl.get(), &byte, 1)) <= 0 && GoesOn(ssl.get(), result, deadline)) {
     }

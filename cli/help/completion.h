@@ -11,7 +11,7 @@
 
 namespace rekindle::cli {
 
-// Lists the kinds of things that a value may name.
+// Lists the kinds of things whose names may complete a command line.
 enum class Names { kJobs, kNodes, kPools, kContexts };
 
 struct Candidate {

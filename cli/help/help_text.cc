@@ -18,7 +18,8 @@ struct Row {
   std::string text;
 };
 
-// Returns the rows as two columns: the heads, and the texts, which are wrapped beside them.
+// Returns one section of a help text as two columns: the heads of the rows, and the texts, which are wrapped beside
+// them.
 std::string Rows(const std::string& title, const std::vector<Row>& rows) {
   if (rows.empty()) return "";
   size_t widest = 0;

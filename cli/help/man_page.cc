@@ -17,7 +17,7 @@ std::string Escaped(const std::string& text) {
   return out;
 }
 
-// Formats a paragraph and keeps its line breaks.
+// Formats a paragraph for a manual page, and keeps the line breaks of the paragraph.
 std::string Paragraph(const std::string& text) {
   std::vector<std::string> lines;
   for (const auto line : absl::StrSplit(text, '\n')) {
@@ -27,7 +27,7 @@ std::string Paragraph(const std::string& text) {
   return absl::StrCat(absl::StrJoin(lines, "\n.br\n"), "\n");
 }
 
-// Quotes the argument of a macro, so that spaces do not end it.
+// Quotes the argument of a troff macro, so that spaces do not end the argument.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(Escaped(text), {{"\"", "\\(dq"}}), "\"");
 }

@@ -22,7 +22,7 @@ struct Said {
 
 Said WrongUse(std::vector<std::string> words) {
   Command command;
-  // CLI11 takes the words from the end of the vector.
+  // CLI11 takes the words of a command line from the end of the vector, so the test reverses their order.
   std::reverse(words.begin(), words.end());
   try {
     command.app.parse(words);

@@ -17,7 +17,7 @@ struct ArgumentText {
   // If `choices` is not empty, the argument has to be one of them.
   std::vector<std::string> choices;
   std::string description;
-  // If `repeated` is set, the last name takes all words that follow.
+  // If `repeated` is set, the last of the verb's arguments takes all words that follow.
   bool repeated = false;
 };
 
@@ -51,7 +51,7 @@ struct VerbText {
   std::vector<ArgumentText> arguments;
   std::vector<FlagText> flags;
   std::vector<VerbText> verbs;
-  // If `needs_verb` is set, the verb does nothing by itself.
+  // If `needs_verb` is set, the verb does nothing by itself, so one of the verbs below it must follow.
   bool needs_verb = false;
 };
 

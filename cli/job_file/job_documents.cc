@@ -30,7 +30,7 @@ void ResolvePaths(const std::filesystem::path& folder, JobDocument* document) {
                                            ", whose name is not UTF-8: rename it, or give absolute paths")});
 }
 
-// Returns whether `path` is the field `field`, or an item of it if that is a list.
+// Returns whether `path` is the path of the field `field`, or the path of an item if the field is a list.
 bool IsOf(const std::string& path, const std::string& field) {
   return path == field || absl::StartsWith(path, field + "[");
 }

@@ -27,7 +27,8 @@ void AddSetFlag(CLI::App* verb, std::vector<std::string>* arguments);
 // field of a job is taken for a field of its spec. REQUIRES: the argument has a '='.
 Override ParseOverride(const std::string& argument);
 
-// Applies an override to the job. INVALID_ARGUMENT is a sentence with the field's name, and leaves the job unchanged.
+// Applies an override to the job. If the result is INVALID_ARGUMENT, its message is a sentence that names the field,
+// and the job is unchanged.
 absl::Status Apply(const Override& override, v1::Job* job);
 
 }  // namespace rekindle::cli

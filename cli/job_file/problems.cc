@@ -18,7 +18,8 @@ struct Place {
   std::string flag;
 };
 
-// Returns the line of the field, or, if the file does not give it, of the nearest section around it.
+// Returns the flag or the line that gives the field. If nothing gives the field, returns the place of the nearest
+// section around it.
 Place PlaceOf(const JobDocument& document, std::string field) {
   while (true) {
     if (const auto flag = document.flags.find(field); flag != document.flags.end()) return {0, flag->second};

@@ -35,7 +35,8 @@ class Problems {
 
  private:
   struct Problem {
-    int line = 0;  // 0 if the problem has no line.
+    // `line` is the line of the job file that has the problem, or 0 if the problem has no line.
+    int line = 0;
     std::string text;
   };
 

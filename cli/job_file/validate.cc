@@ -57,8 +57,8 @@ absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* fi
       *request.mutable_job() = document.job;
     } else {
       problems.Add(document, std::string(weights.message()));
-      // The other fields may be wrong, too. So the coordinator gets a job whose weights are wrong with a stand-in for
-      // their digest.
+      // The coordinator reports what is wrong in the job's other fields. Since the weights of the job are wrong, the
+      // job gets a stand-in for their digest.
       *request.mutable_job() = WithDigest(document.job);
     }
     const absl::Status status =
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* fi
       problems.AddRefusal(document, status);
     } else if (!status.ok()) {
       if (problems.empty()) return status;
-      // The coordinator could not be asked. The problems found so far are reported all the same.
+      // If the coordinator could not be asked, the problems that were found without it are reported all the same.
       break;
     }
   }

@@ -28,7 +28,7 @@ absl::StatusOr<checkpoint::WeightSet> OpenFitting(const v1::JobSpec& resolved) {
   return absl::InvalidArgumentError(absl::StrCat(kField, path, " does not fit spec.model\n", differences.ToString()));
 }
 
-// Returns the digest of the set of weights. If the spec has a digest, it must be the same.
+// Returns the digest of the set of weights. If the spec gives another digest, INVALID_ARGUMENT is returned.
 absl::StatusOr<std::string> DigestOf(const v1::JobSpec& resolved, const checkpoint::WeightSet& set,
                                      const Progress& progress) {
   const auto digest = set.Digest(progress);

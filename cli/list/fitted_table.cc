@@ -44,7 +44,8 @@ class Layout {
     return std::accumulate(widths_.begin(), widths_.end(), kGap * (shown_.size() - std::min<size_t>(1, shown_.size())));
   }
 
-  // Cuts the cells of columns that may be cut, from the right, and leaves out the least important ones.
+  // Makes the table fit `width`. It leaves out the least important columns until the others can be made narrow enough.
+  // Then it cuts the cells of columns that may be cut, beginning with the rightmost column.
   void Fit(size_t width) {
     while (Least() > width) {
       const auto last = std::max_element(shown_.begin(), shown_.end(),

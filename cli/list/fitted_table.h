@@ -11,7 +11,8 @@ namespace rekindle::cli {
 
 struct Column {
   std::string head;
-  // If there is no room, the column with the highest `rank` is left out first. Rank 0 always stays.
+  // If the table is wider than the terminal, the column with the highest `rank` is left out first. A column of rank 0
+  // always stays.
   int rank = 0;
   // The cells may be cut to `least` columns of the terminal. With 0 they are never cut.
   size_t least = 0;
@@ -26,8 +27,8 @@ class FittedTable {
   // out.
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  // Returns the table in lines of at most `width` columns, as far as the columns of rank 0 can be cut to that. With 0
-  // nothing is cut, and only empty columns are left out.
+  // Returns the table in lines of at most `width` columns, as far as the columns of rank 0 can be cut to that. If
+  // `width` is 0, no cell is cut, and only empty columns are left out.
   std::string Text(size_t width) const;
 
  private:

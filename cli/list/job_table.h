@@ -32,7 +32,8 @@ struct JobRow {
   std::string state;
   std::string team;
   double submitted_at = 0;
-  double left = 0;  // Infinite if the time left is not known.
+  // `left` is the number of seconds until the job's last step is done. It is infinite if that is not known.
+  double left = 0;
   int priority = 0;
   double spent = 0;
 };

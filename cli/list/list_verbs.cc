@@ -113,8 +113,8 @@ void AddNodes(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("nodes", "List nodes and what runs on them");
   verb->footer("USED: trainers that run there, of the slots that it has. -o wide shows all columns and cuts nothing.");
   context.OnRun(verb, [verb, &context]() -> absl::Status {
-    // With a verb below `nodes`, CLI11 calls this function, too. It prints no list then, because that verb does the
-    // work.
+    // If the user names a verb below `nodes`, CLI11 runs the function of `nodes`, too. The function prints no list
+    // then, because the verb below does the work.
     if (!verb->get_subcommands().empty()) return absl::OkStatus();
     return ListNodes(context);
   });

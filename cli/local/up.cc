@@ -37,7 +37,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kStartSeconds = 10;
-// The address of the web page contains a token, so it may be long.
+// `kLongestAddress` limits the address of the web page in bytes. The address contains a token, so it may be long.
 constexpr size_t kLongestAddress = 16 << 10;
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
@@ -179,7 +179,8 @@ bool IsWhereCommandsLook(const std::string& endpoint) {
 absl::Status Up(Context& context, const Flags& flags) {
   auto signals = common::OpenSignalFd({SIGTERM, SIGINT});
   if (!signals.ok()) return signals.status();
-  // Only this user may read files that this process and the programs that it starts make. They inherit the mask.
+  // The umask lets only this user read the files that this process makes. The programs that the process starts inherit
+  // the umask.
   umask(0077);
   const std::string root = std::filesystem::absolute(flags.dir);
   CheckLength(root, flags);

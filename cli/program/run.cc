@@ -55,7 +55,7 @@ int Parse(CLI::App& app, Context& context, int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return WrongUse(app, error, context);
   } catch (const std::filesystem::filesystem_error& error) {
-    // Relative paths mean nothing in a current folder that was removed meanwhile.
+    // std::filesystem throws an error for a relative path if the command's current folder has been removed.
     context.PrintError("FAILED_PRECONDITION",
                        std::string(error.what()) + ": is the current folder still there? Change to another");
     return kFailed;

@@ -69,8 +69,8 @@ absl::Status Context::Check(const grpc::Status& status) const {
   }
   if (!absl::IsUnavailable(converted) && !absl::IsDeadlineExceeded(converted)) return converted;
   const std::string& endpoint = connection_.endpoint;
-  // A coordinator whose error says "try again" cannot serve the call now, but it answers, so the error must not say
-  // that none does.
+  // A coordinator whose error says "try again" cannot serve the call now, but it does answer. So the error for the user
+  // must not say that no coordinator answers.
   if (absl::StrContains(converted.message(), "try again")) {
     return absl::UnavailableError("the coordinator at " + endpoint + ": " + std::string(converted.message()));
   }
@@ -111,7 +111,8 @@ void Context::Fail(const absl::Status& status, int code) {
 }
 
 void Context::PrintError(const std::string& code, const std::string& message) const {
-  // Earlier output must come before the error if both go to the same place.
+  // If stdout and stderr are the same terminal or file, what the command has written to stdout must come before the
+  // error.
   std::cout.flush();
   if (!json()) {
     std::fprintf(stderr, "rekindle: %s\n", PrintableLines(message).c_str());

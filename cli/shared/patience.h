@@ -32,7 +32,7 @@ class Patience {
     std::ostream* says = nullptr;
   };
 
-  // Waits with real time, and writes messages to standard error.
+  // Makes a `Patience` that waits in real time and writes its messages to standard error.
   explicit Patience(std::string endpoint);
   Patience(std::string endpoint, Options options) : endpoint_(std::move(endpoint)), options_(std::move(options)) {}
 

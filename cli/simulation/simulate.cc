@@ -123,7 +123,8 @@ absl::Status Simulate(const Flags& flags, bool as_json) {
   return absl::OkStatus();
 }
 
-// A trace with `kMaxSyntheticCells` is a file of about 60 MB.
+// A synthetic trace has at most `kMaxSyntheticCells` cells, one for each zone and time step. So many cells make a file
+// of about 60 MB.
 constexpr double kMaxSyntheticCells = 5e6;
 
 absl::Status PrintSynthetic(const fleet::SyntheticOptions& options) {

@@ -25,8 +25,8 @@ void AddEstimateFlags(CLI::App* verb, EstimateFlags* flags);
 
 // Prints the estimate of a job's cost and returns whether to submit the job. With `flags.yes` the user is not asked.
 // Without a terminal the user cannot be asked, and the job is not submitted. The coordinator validates the job first.
-// Errors are those of that call and of reading files. FAILED_PRECONDITION says that deadline or budget cannot be kept,
-// and ABORTED that the user said no.
+// The errors are those of the validation and of reading files. FAILED_PRECONDITION says that the job's deadline or
+// budget cannot be kept, and ABORTED that the user said no.
 absl::StatusOr<bool> EstimateAndAsk(Context& context, const v1::Job& job, const std::string& job_file,
                                     const EstimateFlags& flags);
 
@@ -41,7 +41,8 @@ struct EstimateReport {
   // `source` says where the capacity of the zones comes from.
   std::string source;
   std::string currency;
-  // `deadline` and `budget` have the meaning that they have in FleetJob.
+  // `deadline` is the job's deadline, in hours from the start of the job, and `budget` is the job's budget. A limit
+  // that the job does not have is infinite.
   double deadline = 0;
   double budget = 0;
   std::vector<fleet::Estimate> estimates;

@@ -73,7 +73,8 @@ TEST(Estimate, AStepIsTakenFromAnEarlierJob) {
   earlier.set_uid("0123");
   v1::JobSpec spec;
   spec.mutable_workers()->set_max(4);
-  // The earlier job has made no step, so there is no measured time that could be used.
+  // The estimate takes the time of a step from an earlier job. This earlier job has made no step, so there is no
+  // measured time.
   EXPECT_EQ(UseMeasuredStep(earlier, &spec), "");
   earlier.mutable_status()->set_step_seconds(6);
   EXPECT_EQ(UseMeasuredStep(earlier, &spec),
@@ -83,7 +84,8 @@ TEST(Estimate, AStepIsTakenFromAnEarlierJob) {
   earlier.mutable_status()->add_members();
   EXPECT_EQ(UseMeasuredStep(earlier, &spec), "a step takes 6.000 s on 1 node, as measured of job 0123");
   EXPECT_EQ(spec.estimate().step_seconds(), 1.5);
-  // The spec itself says now how long a step takes, so no measured time is used.
+  // The spec of the estimated job now says itself how long a step takes, so the time that was measured of the earlier
+  // job is not used.
   EXPECT_EQ(UseMeasuredStep(earlier, &spec), "");
 }
 

@@ -35,7 +35,8 @@ class Answers final : public v1::Coordinator::Service {
     return grpc::Status::OK;
   }
 
-  // The keys of `refuses_to_validate` and `refuses_to_submit` are names of jobs.
+  // `refuses_to_validate` and `refuses_to_submit` map the names of jobs to the errors with which the fake coordinator
+  // refuses to validate or to submit these jobs.
   std::map<std::string, grpc::Status> refuses_to_validate, refuses_to_submit;
   std::vector<v1::Job> validated;
   std::vector<std::string> submitted;

@@ -8,7 +8,7 @@ namespace rekindle::cli {
 
 // Returns a short form of the number: "12.3k" for 12345.
 std::string Short(double value);
-// Formats `value` with "%.{digits}f".
+// Returns `value` as a decimal number with `digits` digits after the point.
 std::string Fixed(double value, int digits);
 // Returns a Unix time as a text like "2026-01-31 12:00:00" in local time.
 std::string LocalTime(double unix_seconds);

@@ -69,13 +69,13 @@ absl::StatusOr<coordinator::BackupHeader> Receive(Context& context, double withi
   return reader.Finish();
 }
 
-// Gives the unfinished file its final name. Without `force` it does not replace a file, not even one that was created
-// meanwhile.
+// Gives the unfinished backup file its final name. Without `force` an existing file of that name is not replaced, not
+// even one that was created while the backup was written.
 absl::Status Place(const std::string& unfinished, const std::string& path, bool force) {
   if (force) return common::PosixFileSystem()->Rename(unfinished, path);
   if (renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return absl::OkStatus();
-  // Some file systems do not support RENAME_NOREPLACE. There a link is created, which does not replace an existing file
-  // either.
+  // Some file systems do not support RENAME_NOREPLACE. On these the file gets its final name by a link, which does not
+  // replace an existing file either, and its unfinished name is removed.
   if (errno == EINVAL && link(unfinished.c_str(), path.c_str()) == 0) {
     return common::PosixFileSystem()->Remove(unfinished);
   }

@@ -84,13 +84,14 @@ class JobFeed {
   const std::function<void()> wake_;
   const Times times_;
 
-  // Only the thread that reads the stream uses `newest_`.
+  // `newest_` is the newest state of the job, as serialized bytes. Only the thread that reads the stream uses it.
   std::string newest_;
 
   common::Mutex mutex_;
   // `changed_` says that `stopped_` or `end_` has changed, or that `job_` was taken.
   common::CondVar changed_;
-  // `wanted_` becomes the job's uid once that is known.
+  // `wanted_` is the job for which the feed asks the coordinator: at first the name or uid that the feed was given, and
+  // once a state of the job has come, the job's uid.
   std::string wanted_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::Job> job_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);

@@ -133,7 +133,8 @@ class JobFeedTest : public testing::Test {
         times);
   }
 
-  // Takes news from the feed until `enough` accepts the newest. The steps of the jobs that came are in `steps_`.
+  // Takes news from the feed until `enough` accepts the newest news. Appends the step of each state of the job that has
+  // come to `steps_`.
   template <typename Enough>
   JobFeed::News Await(const Enough& enough) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -223,7 +224,8 @@ TEST_F(JobFeedTest, ACoordinatorThatDoesNotComeBackIsGivenUp) {
   times.patience = 0.7;
   Start(times);
   AwaitStep(1);
-  // While the coordinator is stopped, its streams stay open.
+  // A stopped coordinator keeps its streams open and sends nothing on them, so the feed must end when its patience is
+  // over.
   coordinator_.Freeze(true);
   EXPECT_TRUE(absl::IsDeadlineExceeded(AwaitEnd()));
 }

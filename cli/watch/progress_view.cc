@@ -24,7 +24,7 @@ constexpr int kNarrowestCurve = 30;
 
 struct Fact {
   const char* label;
-  // `value` is empty if the value is not known or there is none.
+  // `value` is the text of the fact's value. It is empty if the value is not known or if the job has none.
   std::string value;
 };
 

@@ -24,7 +24,8 @@ struct ClusterIdentity {
 };
 
 ClusterIdentity NewCluster();
-// Begins an epoch of the cluster of `of`, higher than both the epoch of `of` and that of `heard`, which may be empty.
+// Returns the identity of a new epoch of the cluster that `of` identifies. The new epoch is higher than the epochs of
+// both `of` and `heard`. `heard` may be the empty identity.
 ClusterIdentity NextEpoch(const ClusterIdentity& of, const ClusterIdentity& heard);
 // Returns whether the epoch of `a` is later than that of `b`. REQUIRES: both are of one cluster.
 bool IsLater(const ClusterIdentity& a, const ClusterIdentity& b);
@@ -33,7 +34,8 @@ bool IsLater(const ClusterIdentity& a, const ClusterIdentity& b);
 std::string Describe(const ClusterIdentity& identity);
 absl::StatusOr<ClusterIdentity> ParseClusterIdentity(const std::string& text);
 
-// Converts a v1.ClusterIdentity without including its header. A message that is not valid becomes the empty identity.
+// Converts a v1.ClusterIdentity. The function is a template, so that this header need not include that of the message.
+// A message that is not valid becomes the empty identity.
 template <typename Message>
 ClusterIdentity FromMessage(const Message& message) {
   ClusterIdentity identity{message.cluster(), message.epoch(), message.epoch_tag()};

@@ -10,7 +10,7 @@ namespace rekindle::common {
 // `kCommit` is twelve hex digits, with "-dirty" if tracked files differed from the commit. Outside of a checkout it is
 // "unknown".
 extern const char kCommit[];
-// `kCommitDate` looks like "2026-01-31". It is empty if it is not known.
+// `kCommitDate` is the date of the commit, such as "2026-01-31". It is empty if the date is not known.
 extern const char kCommitDate[];
 
 // Returns a line like "rekindle-worker 0.1.0 (commit 0123456789ab, protocol 4)".

@@ -6,11 +6,11 @@
 
 namespace rekindle::common {
 
-// Writes the sentence and its source location to standard error, and aborts.
+// Reports a failed check: writes its sentence and its source location to standard error, and aborts the process.
 [[noreturn]] void FailCheck(const char* sentence, const char* file, int line);
 
-// Aborts unless `holds`. `sentence` says what must be true, as in "each parameter arrives once in a micro-batch". This
-// is thread-safe.
+// Aborts the process unless `holds` is true. `sentence` says what must be true, as in "each parameter arrives once in a
+// micro-batch". The function is thread-safe.
 inline void Check(bool holds, const char* sentence, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (!holds) [[unlikely]]
     FailCheck(sentence, file, line);

@@ -23,7 +23,7 @@ namespace rekindle::common {
 
 struct FileInfo {
   int64_t size = 0;
-  // `modified` is in Unix seconds of the file system's clock.
+  // `modified` is when the file or folder was last modified, in Unix seconds of the file system's clock.
   double modified = 0;
   bool is_folder = false;
 };

@@ -25,8 +25,9 @@ absl::Status MarkStateFolder(const std::string& folder) {
 
 bool IsStateFolder(const std::string& folder) {
   struct stat mark = {};
-  // A mark that another user has made does not count. Otherwise a user who may write into a folder of a job's files
-  // could mark the folder, and the job could not open its files any more.
+  // A folder of Rekindle's own state is marked by a file in it. A mark that another user has made does not count.
+  // Otherwise a user who may write into a folder of a job's files could mark that folder, and the job could not open
+  // its files any more.
   return lstat(MarkIn(folder).c_str(), &mark) == 0 && mark.st_uid == geteuid();
 }
 

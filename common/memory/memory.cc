@@ -24,7 +24,7 @@ std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-// Returns the number behind `name` at the start of a line, or nothing if there is no such line.
+// Returns the number after the word `name` at the start of a line of `text`, or nothing if `text` has no such line.
 std::optional<double> Field(const std::string& text, const std::string& name) {
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
     const std::vector<std::string> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());

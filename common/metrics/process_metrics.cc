@@ -22,7 +22,8 @@ std::string ReadAll(const char* path) {
   return text.str();
 }
 
-// Returns field `number` of the stat file of proc(5). It works only for the fields after the name.
+// Returns the field with the number `number` of the stat file of proc(5). `after_name` holds the fields after the
+// program's name, and the function works only for these fields.
 std::optional<double> Field(const std::vector<absl::string_view>& after_name, size_t number) {
   constexpr size_t kFirstAfterName = 3;
   const size_t at = number - kFirstAfterName;

@@ -21,7 +21,7 @@ struct HttpRequest {
 
 struct HttpAnswer {
   int status = 0;
-  // The names in `headers` are in lower case.
+  // `headers` maps the names of the answer's headers, in lower case, to their values.
   std::map<std::string, std::string> headers;
   std::string body;
 };
@@ -51,7 +51,8 @@ enum class Reach {
 struct HttpOptions {
   // `seconds` is the time from the call to the last byte of the answer.
   double seconds = 1;
-  size_t max_body = 64 << 10;  // Bytes.
+  // `max_body` limits the body of an answer, in bytes.
+  size_t max_body = 64 << 10;
   Reach reach = Reach::kLocal;
   // `ca_file` says for https who may sign the server's certificate. If it is empty, the authorities that the system
   // trusts may.

@@ -152,7 +152,7 @@ TEST_F(TlsTest, OnlyTheClustersAuthorityIsBelieved) {
   EXPECT_FALSE(Get("missing.pem").ok());
 }
 
-// Accepts connections and sends nothing but `words`.
+// A `MuteServer` accepts one connection, sends `words` on it, and then sends nothing more.
 class MuteServer {
  public:
   explicit MuteServer(std::string words = "") : words_(std::move(words)), listening_(ListenOnLoopback()) {

@@ -20,7 +20,8 @@ absl::StatusOr<HostPort> ParseListen(const std::string& flag, const std::string&
 struct Listener {
   // `socket` is non-blocking and close-on-exec.
   UniqueFd socket;
-  // `address` is host:port with the chosen port.
+  // `address` is where the socket listens, as host:port. If port 0 was requested, `address` has the port that the
+  // kernel has chosen.
   std::string address;
 };
 

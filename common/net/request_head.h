@@ -13,7 +13,7 @@
 
 namespace rekindle::common {
 
-// Collects one head. It is thread-compatible.
+// Collects the head of one HTTP request. It is thread-compatible.
 class RequestHead {
  public:
   // Request line, headers and the empty line may have at most `most` bytes together.

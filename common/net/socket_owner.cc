@@ -26,9 +26,9 @@ namespace {
 // Describes one end of a TCP connection as the kernel's socket tables do.
 struct End {
   int family = AF_UNSPEC;
-  // `address` is in network order. An IPv4 address is in the first word.
+  // `address` is the IP address of this end, in network byte order. An IPv4 address is in the first word.
   std::array<uint32_t, 4> address = {};
-  // `port` is in network order.
+  // `port` is the TCP port of this end, in network byte order.
   uint16_t port = 0;
 
   bool IsLoopback() const {
@@ -46,7 +46,8 @@ End EndOf(const sockaddr_storage& from) {
     const auto& v6 = reinterpret_cast<const sockaddr_in6&>(from);
     end = {.family = AF_INET6, .address = {}, .port = v6.sin6_port};
     std::memcpy(end.address.data(), &v6.sin6_addr, sizeof(v6.sin6_addr));
-    // gRPC uses IPv6 sockets for IPv4 connections, too.
+    // An IPv4 address that is written as an IPv6 address is converted back to IPv4, because gRPC uses IPv6 sockets for
+    // IPv4 connections, too.
     if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) end = {.family = AF_INET, .address = {end.address[3]}, .port = end.port};
   }
   return end;
@@ -57,7 +58,7 @@ struct Connection {
   End there;
 };
 
-// Returns the addresses of a descriptor, or nothing if it is no connected TCP socket.
+// Returns both ends of the connection of the descriptor `fd`, or nothing if `fd` is no connected TCP socket.
 std::optional<Connection> ConnectionOf(int fd) {
   int type = 0;
   socklen_t length = sizeof type;
@@ -146,8 +147,8 @@ absl::StatusOr<std::vector<uid_t>> OwnersOfPort(int port) {
   for (const Connection& ours : connections) {
     const absl::StatusOr<inet_diag_msg> theirs = FindSocket(netlink.get(), {ours.there, ours.here});
     if (absl::IsNotFound(theirs.status())) {
-      // This process's own end of the connection exists in any case. A kernel that does not find it either has no table
-      // of sockets.
+      // The kernel has not found the other end of the connection. This process's own end exists in any case. If the
+      // kernel does not find that end either, it has no table of sockets.
       const absl::StatusOr<inet_diag_msg> own = FindSocket(netlink.get(), ours);
       const bool is_closed = !Has(ConnectionsTo(port), ours);
       if (is_closed || !absl::IsNotFound(own.status())) return unknown;

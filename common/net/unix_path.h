@@ -9,7 +9,8 @@
 
 namespace rekindle::common {
 
-inline constexpr size_t kLongestUnixPath = sizeof(sockaddr_un::sun_path) - 1;  // Bytes.
+// `kLongestUnixPath` is the greatest length of the path of a Unix socket, in bytes.
+inline constexpr size_t kLongestUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
 // `kLongestNodeSocket` is the longest name of a socket that a node has in its folder.
 inline constexpr std::string_view kLongestNodeSocket = "/checkpoint.sock";

@@ -15,10 +15,11 @@
 namespace rekindle::common {
 
 struct ObjectInfo {
-  // `name` is relative to the prefix that was listed.
+  // `name` is the name of the object or "folder", relative to the prefix that was listed.
   std::string name;
   int64_t size = 0;
-  // `modified` is in Unix seconds of the store's clock. Some stores have whole seconds only.
+  // `modified` is when the object was last modified, in Unix seconds of the store's clock. Some stores report whole
+  // seconds only.
   double modified = 0;
   // `is_prefix` marks a "folder", which has objects below it.
   bool is_prefix = false;

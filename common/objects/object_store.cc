@@ -81,7 +81,8 @@ absl::Status ObjectStore::PutOnce(const std::string& key, const Source& source, 
     const double waited = Pace(n);
     attempt.extend += waited;
     deadline += waited;
-    // A shared_ptr holds the piece, so that copies of the std::function do not copy its bytes.
+    // A shared_ptr holds the piece of the object that is uploaded next, so that copies of the std::function that writes
+    // the piece do not copy its bytes.
     auto piece = std::make_shared<std::vector<uint8_t>>(static_cast<size_t>(n));
     status = source(at, piece->data(), piece->size());
     if (!status.ok()) {
@@ -125,8 +126,8 @@ absl::StatusOr<ObjectInfo> ObjectStore::Put(const std::string& key, const Source
       Retry(options_.retry, Within(options_.deadline_seconds, bytes), clock_, [&](Attempt& attempt) {
         const double end = clock_.now() + attempt.seconds_left;
         if (absl::Status put = PutOnce(full, source, bytes, approve, attempt); !put.ok()) return put;
-        // The size is read back, because servers and proxies have been seen to report success after storing only a
-        // part.
+        // After an upload the size of the object is read back from the store, because servers and proxies have been
+        // seen to report success after storing only a part.
         const double left = end + attempt.extend - clock_.now();
         const auto kept = common::Within<ObjectInfo>(std::min(options_.attempt_seconds, left), "cannot look at " + full,
                                                      [client = client_, full] { return client->Head(full); });

@@ -63,8 +63,8 @@ class ObjectStore {
                                  const std::function<absl::Status()>& approve = nullptr);
   absl::StatusOr<ObjectInfo> Put(const std::string& key, std::string_view content);
 
-  // Reads `bytes` from `offset` of an object that has `size`, and passes them on in order. An error of the sink ends
-  // the read. The bytes are as the store sent them, so the caller must check their hash.
+  // Reads `bytes` bytes of an object of `size` bytes, from `offset` on, and passes them to `sink` in order. An error of
+  // the sink ends the read. The bytes are as the store sent them, so the caller must check their hash.
   using Sink = std::function<absl::Status(int64_t offset, const void* data, size_t bytes)>;
   absl::Status Get(const std::string& key, int64_t size, int64_t offset, int64_t bytes, const Sink& sink);
 

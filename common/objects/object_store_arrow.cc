@@ -111,7 +111,7 @@ class ArrowClient : public ObjectClient {
     const auto info = fs_->GetFileInfo(Path(key));
     if (!info.ok()) return Error(what, info.status());
     if (info->type() == arrow::fs::FileType::File) return Convert(*info);
-    // A "folder" is no object, but it shows that the bucket is there. So only the object is missing.
+    // If the store has a "folder" in place of the object, the bucket is there, and only the object is missing.
     if (info->type() == arrow::fs::FileType::Directory) return absl::NotFoundError(key + " is not in the store");
     return Absent(what, key + " is not in the store");
   }
@@ -175,7 +175,8 @@ class ArrowClient : public ObjectClient {
 
   const std::shared_ptr<arrow::fs::FileSystem> fs_;
   const std::string bucket_;
-  // Arrow's non-recursive list of GCS leaves out folders that exist only because there are objects below them.
+  // `recursive_` says that lists are recursive. GCS needs that, because Arrow's non-recursive list of GCS leaves out
+  // folders that exist only because there are objects below them.
   const bool recursive_;
 };
 
@@ -233,8 +234,8 @@ arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> MakeAzure(const ObjectUri&
   options.account_name = uri.account;
   if (!uri.endpoint.empty()) options.blob_storage_authority = options.dfs_storage_authority = uri.endpoint;
   options.blob_storage_scheme = options.dfs_storage_scheme = uri.scheme;
-  // Azure's own tools read AZURE_STORAGE_KEY and AZURE_STORAGE_SAS_TOKEN. The credential chain of the SDK knows
-  // neither.
+  // Azure's own tools read AZURE_STORAGE_KEY and AZURE_STORAGE_SAS_TOKEN, but the credential chain of the SDK knows
+  // neither. So these variables are read here.
   const std::string key = Environment("AZURE_STORAGE_KEY"), token = Environment("AZURE_STORAGE_SAS_TOKEN");
   if (uri.anonymous) {
     ARROW_RETURN_NOT_OK(options.ConfigureAnonymousCredential());

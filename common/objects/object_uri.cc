@@ -180,7 +180,8 @@ std::string PublicUri(const std::string& uri) {
   if (!file && colon != std::string::npos) {
     const size_t end = shown.find('/', colon + 3);
     const size_t at = shown.rfind('@', end);
-    // Azure's container@account is no secret and stays. With a colon before the @ it may be a user and a password.
+    // In the shown URI Azure's container@account stays, because it is no secret. With a colon before the @ it may be a
+    // user and a password, which are removed.
     if (at != std::string::npos && at > colon &&
         (!absl::StartsWith(shown, "abfs") || shown.find(':', colon + 3) < at)) {
       shown.erase(colon + 3, at + 1 - (colon + 3));

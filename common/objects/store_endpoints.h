@@ -30,7 +30,7 @@ class StoreEndpoints {
  private:
   bool any_ = true;
   bool on_loopback_ = false;
-  // `listed_` is in lower case.
+  // `listed_` holds the allowed endpoints, as HOST or HOST:PORT in lower case.
   std::vector<std::string> listed_;
 };
 

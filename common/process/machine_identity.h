@@ -7,7 +7,7 @@
 namespace rekindle::common {
 
 struct MachineIdentity {
-  // `boot` changes with each boot.
+  // `boot` is the id that the kernel gives to this boot of the machine. Each boot has another one.
   std::string boot;
   // `processes` is the pid namespace. Two processes whose `boot` and `processes` are equal see the same processes.
   std::string processes;

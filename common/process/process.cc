@@ -35,7 +35,7 @@ std::string ReadProc(const std::string& path) {
 // Returns field `number` of /proc/PID/stat, or an empty text if there is none. `number` is 3 or more, counted from 1 as
 // in proc(5).
 std::string StatField(const std::string& stat, int number) {
-  // The name ends at the last parenthesis, as the name itself may contain others.
+  // The program's name, which is field 2, ends at the last parenthesis, as the name itself may contain others.
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return "";
   std::istringstream fields(stat.substr(name_end + 1));
@@ -173,7 +173,7 @@ ExitStatus FromWaitStatus(int code, int status) { return {.code = code == CLD_EX
 
 std::optional<ExitStatus> ParseEnding(const std::string& stat) {
   static constexpr int kStops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
-  // `status` has the form that waitpid returns.
+  // `status` says how the process ends, in the form in which waitpid returns it.
   int status = 0;
   if (!ParseNumber(StatField(stat, 52), &status) || status <= 0) return std::nullopt;
   if (WIFEXITED(status)) return ExitStatus{.code = WEXITSTATUS(status)};

@@ -107,9 +107,10 @@ struct SpawnOptions {
   bool keep_stderr = false;
   // If `new_session` is set, the child calls setsid, so signals to this process's group or terminal do not reach it.
   bool new_session = false;
-  // `session_nice` is 1..19, and needs `new_session` (see SetSessionNice).
+  // If `session_nice` is not 0, it is 1 to 19, and the child's session gets a smaller share of the processor (see
+  // SetSessionNice). It needs `new_session`.
   int session_nice = 0;
-  // If `new_group` is set, the child only calls setpgid.
+  // If `new_group` is set, the child calls setpgid: it leads a process group of its own, but stays in the session.
   bool new_group = false;
   // `parent_death_signal` is sent to the child when the thread that spawns it ends. With 0 the child outlives it.
   int parent_death_signal = 0;

@@ -138,7 +138,8 @@ TEST(PendingChild, RunsOnlyWhenReleased) {
 
 TEST(PendingChild, EnvironmentOutputAndClosedDescriptors) {
   int pipe_fds[2];
-  // The pipe has no close-on-exec flag, but the child must close it all the same.
+  // The pipe to which the child writes has no close-on-exec flag, but the child must close its descriptors all the
+  // same.
   ASSERT_EQ(pipe2(pipe_fds, 0), 0);
   UniqueFd reader(pipe_fds[0]);
   UniqueFd writer(pipe_fds[1]);

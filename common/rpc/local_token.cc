@@ -51,7 +51,8 @@ const std::string& Place() {
 
 std::string NameOf(int port) { return absl::StrCat(kNamePrefix, port, "-", Place()); }
 
-// Opens the folder if it is no link and belongs to this user. If others may write there, it takes that right from them.
+// Opens a folder for copies of tokens if it is no link and belongs to this user. If others may write in the folder, the
+// function takes that right from them.
 absl::StatusOr<UniqueFd> OpenOwnFolder(const std::string& path) {
   UniqueFd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info = {};
@@ -63,7 +64,7 @@ absl::StatusOr<UniqueFd> OpenOwnFolder(const std::string& path) {
   return folder;
 }
 
-// Creates the folder if needed, and closes it to all others, whatever its mode was.
+// Creates a folder for copies of tokens if it does not exist, and closes it to all other users, whatever its mode was.
 absl::StatusOr<UniqueFd> MakeOwnFolder(const std::string& path) {
   if (absl::Status parents = CreateFolders(*PosixFileSystem(), DirName(path)); !parents.ok()) return parents;
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, "cannot create folder", path);
@@ -208,7 +209,8 @@ absl::Status PublishedToken::PublishIn(const std::string& folder, const std::str
   const std::string path = absl::StrCat(folder, "/", unfinished);
   if (!file.valid()) return ErrnoStatus(errno, "cannot create", path);
   const std::string line = absl::StrCat(token, "\n");
-  // Not every file system has locks. A copy without a lock is removed later.
+  // Not every file system has locks. Where there are none, the copy of a killed process stays until a token is
+  // published for the same port.
   (void)flock(file.get(), LOCK_EX | LOCK_NB);
   const bool written = write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
                        renameat(in->get(), unfinished.c_str(), in->get(), name_.c_str()) == 0;

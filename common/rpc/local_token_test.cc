@@ -104,7 +104,7 @@ TEST_F(LocalTokenTest, IsFoundByThePortAsLongAsItIsPublished) {
       ASSERT_EQ(Copies(folder).size(), 1u) << folder;
       EXPECT_EQ(ModeOf(folder + "/" + Copies(folder)[0]), 0600u);
     }
-    // A logout also removes the runtime folder.
+    // Removes the runtime folder, as a logout does. The copy of the token in the home folder must still be found.
     fs::remove_all(Runtime());
     EXPECT_EQ(FindToken(kPort).value_or(""), token);
   }

@@ -83,7 +83,8 @@ struct ChannelOptions {
   std::string server_name;
   // Channels to one address share a connection, unless `own_connection` is set.
   bool own_connection = false;
-  // `what` has the meaning that it has in ServerOptions.
+  // `what` names the server in the error of a call that this process refuses to make on loopback, because the server
+  // belongs to another user.
   std::string what = "coordinator";
 };
 

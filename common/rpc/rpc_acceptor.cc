@@ -54,7 +54,7 @@ absl::StatusOr<UniqueFd> ListenOnUnix(const std::string& path) {
       return absl::UnavailableError(absl::StrCat("unix socket ", path, " is served by another process: stop it first"));
     }
   }
-  // A socket that nobody serves was left by a process that was killed.
+  // If nobody serves the socket at this path, a process that was killed has left it behind, and it is removed.
   RemoveSocket(path);
   UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.valid()) return ErrnoError("socket");

@@ -44,7 +44,7 @@ class RpcAcceptor {
   RpcAcceptor(const RpcAcceptor&) = delete;
   RpcAcceptor& operator=(const RpcAcceptor&) = delete;
 
-  // Stops accepting. After it nobody can connect, and nothing is handed over. It is idempotent.
+  // Stops accepting. After Stop nobody can connect, and no connection is handed over. It is idempotent.
   void Stop();
 
  private:

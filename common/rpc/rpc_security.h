@@ -13,7 +13,8 @@
 
 namespace rekindle::common {
 
-// `what` has the meaning that it has in ServerOptions (rpc.h).
+// The functions make the credentials of a server and of a channel. `what` names the server in the error of a call that
+// is refused on loopback, because the server belongs to another user.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const std::string& address,
                                                                                const Security& security,
                                                                                const std::string& what);

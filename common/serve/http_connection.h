@@ -55,7 +55,8 @@ class HttpConnection final : public httplib::Stream {
   UniqueFd socket_;
   const int stop_;
   const double end_at_;
-  // `until_` is at first the deadline for reading the request. Once the request is read, it is `end_at_`.
+  // `until_` is the time until which reads and writes may last: at first the deadline for reading the request, and once
+  // the request is read, `end_at_`.
   double until_;
   RequestHead head_{kMaxRequestBytes};
   std::unique_ptr<SSL, decltype(&SSL_free)> tls_{nullptr, &SSL_free};

@@ -50,7 +50,7 @@ class HttpServer {
   // missing, or that the files are unfit. UNAVAILABLE says that the address is in use or not of this machine. Each
   // error names the fix.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(Options options, Handler handler);
-  // Ends all connections.
+  // Ends the server and all its connections.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -67,7 +67,7 @@ class HttpServer {
 
   const Options options_;
   const Handler handler_;
-  // `tls_` is null on loopback.
+  // `tls_` provides TLS for the connections. It is null on loopback, where the server speaks plain HTTP.
   std::unique_ptr<ServerTls> tls_;
   // `authorization_` is the header that a request must have. It is empty if none is needed.
   std::string authorization_;

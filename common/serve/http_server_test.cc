@@ -100,7 +100,7 @@ class HttpServerTest : public testing::Test {
 
 TEST_F(HttpServerTest, LoopbackIsServedInTheClear) {
   for (const char* listen : {"127.0.0.1:0", "localhost:0", "[::1]:0"}) {
-    // A machine without IPv6 cannot listen on [::1].
+    // A machine without IPv6 cannot listen on [::1], and the test leaves that address out.
     if (std::string(listen) == "[::1]:0" && !HttpServer::Start({listen, "--page"}, Page).ok()) continue;
     auto server = Serve(listen);
     ASSERT_NE(server, nullptr);

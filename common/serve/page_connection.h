@@ -75,7 +75,7 @@ class PageConnection final : public httplib::Stream {
   // The unread bytes of `buffer_` are [begin_, end_).
   size_t begin_ = 0;
   size_t end_ = 0;
-  // `head_` belongs to the request for which Begin was called.
+  // `head_` collects the head of the request for which Begin was called last.
   std::optional<RequestHead> head_;
   double read_until_ = 0;
   double write_seconds_ = 0;

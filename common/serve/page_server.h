@@ -38,7 +38,8 @@ struct PageAnswer {
   // Nothing in the `headers` of an answer may come from the request.
   std::map<std::string, std::string> headers;
   std::string content_type;
-  std::shared_ptr<const std::string> body;  // Null if there is none.
+  // `body` is null if the answer has no body.
+  std::shared_ptr<const std::string> body;
 };
 
 class PageServer {
@@ -54,7 +55,8 @@ class PageServer {
     int threads = 16;
     // If there are more than `connections` connections, the one that has been idle for longest is closed.
     size_t connections = 256;
-    // `request_bytes`, `read_seconds` and `write_seconds` have the meaning that they have in RequestLimits.
+    // `request_bytes` limits the request line and the headers of a request, `read_seconds` the time to read a request,
+    // and `write_seconds` the time to write an answer.
     size_t request_bytes = 16 << 10;
     // While all threads are busy, a request has at most half a second of `read_seconds`.
     double read_seconds = 5;

@@ -57,7 +57,7 @@ absl::Status ServerTls::Load() {
     return absl::InvalidArgumentError(
         absl::StrCat("--tls-cert ", security_.tls_cert, ", --tls-key and --tls-ca do not fit each other"));
   }
-  // The TLS context owns `names` from now on.
+  // The TLS context owns `names`, the names of the authorities of client certificates, from now on.
   SSL_CTX_set_client_CA_list(context.get(), names);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   // Sessions are not resumed, because then a client's certificate that was checked against earlier files would still

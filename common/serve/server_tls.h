@@ -34,7 +34,7 @@ class ServerTls {
   const Security security_;
   Mutex mutex_;
   std::shared_ptr<SSL_CTX> context_ ABSL_GUARDED_BY(mutex_);
-  // `stamp_` is the stamp of the files that were read last.
+  // `stamp_` is the result of Stamp for the files that were read last.
   std::string stamp_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -17,7 +17,7 @@ namespace rekindle::common {
 
 class RawClient {
  public:
-  // `address` is 127.0.0.1:PORT.
+  // Connects to `address`, which is 127.0.0.1:PORT.
   explicit RawClient(const std::string& address) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in to = {};
     to.sin_family = AF_INET;
@@ -39,7 +39,8 @@ class RawClient {
     return true;
   }
 
-  // Reads until the other side ends the connection, or until all of `until` was read.
+  // Reads until the text `until` has come, or, if `until` is empty, until the other side ends the connection. Returns
+  // all that has come.
   std::string Read(const std::string& until = "") {
     std::string got;
     const double end = SteadySeconds() + kPatienceSeconds;

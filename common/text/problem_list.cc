@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kAnd[] = "and ";
 constexpr char kMore[] = " more";
-// The last line ("and 12345 more") takes at most `kTailBytes`.
+// The last line of a list of problems, such as "and 12345 more", takes at most `kTailBytes` bytes.
 constexpr size_t kTailBytes = 40;
 
 size_t SentBytes(const std::string& text) {

@@ -19,9 +19,9 @@ inline constexpr size_t kMostStatusBytes = 6000;
 // whole.
 std::string OneLine(const std::string& text, size_t limit = kMostProblemBytes);
 
-// Lists the problems, one per line: the first kMostProblemsTold of them and as many as fit, then "and 3 more", where
-// `more` counts too. `limit` counts bytes as gRPC sends them, which are three for each byte that is not printable
-// ASCII.
+// Lists the problems, one per line: the first kMostProblemsTold of them, or as many as fit. A last line like "and 3
+// more" counts the problems that are left out, and also `more` problems that `problems` does not have. `limit` counts
+// bytes as gRPC sends them, which are three for each byte that is not printable ASCII.
 std::string ListProblems(const std::vector<std::string>& problems, size_t more = 0,
                          size_t limit = std::numeric_limits<size_t>::max());
 

@@ -137,7 +137,8 @@ void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
   if (IsBehind(job)) ConsiderAdoption(turn, job);
-  // Nothing may be decided on a record that is too old, but the nodes of the job live, and may go on spending.
+  // Nothing may be decided on a record that is older than the generation in which the job's trainers are. But the job's
+  // nodes still run, so its spending grant is renewed.
   if (IsBehind(job)) return GrantSpending(turn, job);
   const bool had_stopped = HasStopped(job);
   DecideOnce(turn, job);

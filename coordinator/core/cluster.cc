@@ -30,7 +30,7 @@ namespace rekindle::core {
 namespace {
 
 constexpr double kSaveProgressSeconds = 1;
-// Settle runs at most this many planning cycles, so that slots which one job gives up at once can go to other jobs
+// Settle runs up to `kPlanRounds` planning cycles, so that slots which one job gives up at once can go to other jobs
 // before Settle returns.
 constexpr int kPlanRounds = 3;
 
@@ -275,7 +275,7 @@ std::vector<const v1::JobRecord*> Cluster::Jobs() const {
 }
 
 size_t Cluster::ActiveJobs() const {
-  // `surroundings` does not yet count the jobs that were just submitted. None of them is over.
+  // The numbers of jobs in `surroundings` do not yet count the jobs that were just submitted. None of these is over.
   return impl_->surroundings.active + (impl_->order.size() - impl_->surroundings.jobs);
 }
 

@@ -34,7 +34,8 @@ class Cluster {
 
   // Applies the event to the state, and decides at once all that follows from it.
   Effects Step(const Event& event, double now);
-  // Applies the event to the state, but decides nothing. Adds to `effects` the status and the events that this causes.
+  // Applies the event to the state, but decides nothing. Adds to `effects` the status of a user's verb, and what else
+  // the event has caused at once, such as events for users.
   void TakeEvent(const Event& event, double now, Effects* effects);
   // Decides what follows from all events since the last call, first for each job that they concern, then over all jobs
   // and nodes. The caller must call Settle before it asks for directives and views, and before time passes.
@@ -48,13 +49,15 @@ class Cluster {
   v1::NodeDirective DirectiveForNode(const std::string& node, int known_revision = 0) const;
   // Returns the directive for the agent of the incarnation `agent`, even if another agent has the name `node` now.
   v1::NodeDirective DirectiveForAgent(const std::string& node, const std::string& agent, int known_revision = 0) const;
-  // Returns the agent that has the name `node`, if its answer decides whether `agent` gets that name instead. It has to
-  // speak soon. Returns an empty string where nothing is left to decide.
+  // Returns the agent that has the name `node`, if its answer decides whether `agent` gets that name instead. The agent
+  // that has the name loses it if it does not report soon. Returns an empty string where nothing is left to decide.
   std::string RivalOf(const std::string& node, const std::string& agent) const;
   // Horizons limit what a node may do without word of the coordinator; see account/spending.h.
   struct Horizons {
-    double alone_seconds = 0;  // Seconds; 0 means for ever.
-    double spend_until = 0;    // Unix seconds; infinite without a limit.
+    // The node may run for `alone_seconds` seconds without word of the coordinator, or for ever if that is 0.
+    double alone_seconds = 0;
+    // The jobs on the node may spend until `spend_until`, in Unix seconds. It is infinite without a limit.
+    double spend_until = 0;
   };
   Horizons HorizonsOf(const std::string& node) const;
   // Returns the nodes that have slots of at least one of the given jobs.

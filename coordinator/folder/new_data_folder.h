@@ -35,7 +35,7 @@ class NewDataFolder {
 
  private:
   explicit NewDataFolder(DataFolder folder) : folder_(std::make_unique<DataFolder>(std::move(folder))) {}
-  // `folder_` is null after a move.
+  // `folder_` is the locked data folder. It is null after this object was moved from.
   std::unique_ptr<DataFolder> folder_;
 };
 

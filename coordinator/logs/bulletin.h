@@ -39,7 +39,7 @@ class Bulletin {
   // Waits for news without blocking: `wake` is called once, when `wait` is over. The caller chooses `id`, and only one
   // wait per id may be open at a time. `wake` may call Await again.
   void Await(uint64_t id, const Wait& wait, std::function<void()> wake);
-  // Ends the wait with that id now, if it is open.
+  // Ends the wait with the given `id` now, if that wait is open.
   void Wake(uint64_t id);
   void WakeAll();
   void WakeDue(double now);

@@ -43,14 +43,15 @@ class JobLog {
   // A log remembers up to `kMaxTrainers` trainers. If there are more, those that ended first are forgotten.
   static constexpr size_t kMaxTrainers = 4096;
 
-  // `folder` need not exist. Until the contents of its files are needed, only their names and sizes are read.
+  // `folder` is the folder of the job's log, and need not exist. Until the contents of its files are needed, only their
+  // names and sizes are read.
   JobLog(std::string folder, std::string uid, Options options);
 
-  // Adds the piece if it begins exactly at its trainer's position. OK does not say that the piece was added: Find tells
-  // the position, which is piece.end for a piece that was kept. An error of the disk leaves everything as it was. `at`
-  // is in Unix seconds.
+  // Adds the piece to the log if it begins exactly at its trainer's position. OK does not say that the piece was added:
+  // Find tells the position, which is piece.end for a piece that was kept. An error of the disk leaves the log as it
+  // was. `at` is in Unix seconds.
   absl::Status Append(const v1::LogPiece& piece, const std::string& incarnation, double at);
-  // Returns what is known of the trainer, or null when the trainer is not known.
+  // Returns what the log has received from the trainer, or null when the log does not know the trainer.
   const Trainer* Find(const std::string& trainer);
   const std::map<std::string, Trainer>& trainers();
 
@@ -68,7 +69,7 @@ class JobLog {
   void RemoveOldest();
   // Removes all files of the log as LogFolder::RemoveAll does. The log is empty afterwards.
   absl::Status RemoveAll();
-  // Closes the newest file until the next addition.
+  // Closes the newest file of the log until something is added to the log.
   void Close() { newest_.reset(); }
   // Drops from memory everything that can be read again from the files.
   void Unload();
@@ -78,7 +79,7 @@ class JobLog {
   // Returns the head of a file, or nullopt when the file does not belong to the job's log.
   std::optional<v1::LogRecord> ReadHead(int64_t file) const;
   void ReplayNewest();
-  // Opens the newest file to append to it.
+  // Opens the newest file of the log to append to it.
   void Reopen();
   void Take(const v1::LogPiece& piece, const std::string& incarnation, double at);
   v1::LogRecord MakeHead(double at) const;
@@ -100,7 +101,7 @@ class JobLog {
   std::string log_;
   int64_t lines_ = 0;
   std::map<std::string, Trainer> trainers_;
-  // `newest_` is the last of `files_`, while it is open.
+  // `newest_` is the newest file of the log, the last of `files_`, while that file is open.
   std::optional<LogSegment> newest_;
   // `head_bytes_` is the size of the head of the newest file.
   int64_t head_bytes_ = 0;

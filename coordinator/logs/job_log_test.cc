@@ -152,7 +152,8 @@ TEST_F(JobLogTest, TheOldestFilesGoAndTheReaderIsToldHowManyLines) {
   {
     JobLog log = Open();
     Write(log, kB, 1, &number);
-    Write(log, kA, 20'000, &number);  // 2 MB.
+    // These lines have 2 MB, which is more than the log keeps.
+    Write(log, kA, 20'000, &number);
     EXPECT_LE(log.bytes(), 1 << 20);
     EXPECT_GE(log.bytes(), (1 << 20) * 3 / 4);
   }

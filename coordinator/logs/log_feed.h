@@ -33,7 +33,8 @@ class LogFeed {
     bool is_over = false;
     // `now` and the times in `Pulled::wait` are seconds of the same steady clock.
     double now = 0;
-    double wall = 0;  // Unix seconds.
+    // `wall` is the present time in Unix seconds.
+    double wall = 0;
   };
   struct Pulled {
     // An empty `lines` means that the feed has ended, or that the reader has to wait as `wait` says.

@@ -25,7 +25,7 @@ using LogFiles = std::map<int64_t, LogFile>;
 // A LogFolder is thread-compatible.
 class LogFolder {
  public:
-  // The folder at `path` need not exist.
+  // `path` is the path of the log's folder, which need not exist.
   explicit LogFolder(std::string path) : path_(std::move(path)) {}
 
   std::string PathOf(int64_t file) const;
@@ -43,7 +43,8 @@ class LogFolder {
   absl::Status Make() const;
   // Removes a file. A file that is gone already is no error.
   absl::Status Remove(int64_t file) const;
-  // Removes all files of the log, and the folder. A file that does not belong to the log stays and makes that fail.
+  // Removes all files of the log, and the folder. A file that does not belong to the log stays, and RemoveAll then
+  // returns an error.
   absl::Status RemoveAll() const;
 
  private:

@@ -45,7 +45,7 @@ struct LogPage {
 // Describes the log that a page is read from.
 struct LogContents {
   const LogFolder& folder;
-  // `files` must not be empty.
+  // `files` lists the files of the log, and must not be empty.
   const LogFiles& files;
   // `log` identifies the log, as v1.LogLines.log does.
   const std::string& log;

@@ -27,14 +27,14 @@ namespace rekindle::coordinator {
 class LogStore {
  public:
   struct Options {
-    // `folder` is made if it is missing, for its owner only (0700).
+    // `folder` is the folder of all logs. It is made if it is missing, for its owner only (0700).
     std::string folder;
-    // `job_bytes` must be at least 1 MiB.
+    // `job_bytes` is the size to which the log of one job may grow. It must be at least 1 MiB.
     int64_t job_bytes = 64 << 20;
     // All jobs' logs together have at most `total_bytes` bytes.
     int64_t total_bytes = 4LL << 30;
     common::TimeSource wall = common::WallSeconds;
-    // An empty `write` means write(2).
+    // `write` is what writes to the files of logs. Where it is empty, write(2) is used.
     WriteCall write;
     std::function<absl::StatusOr<common::DiskSpace>(const std::string& folder)> space = common::SpaceOf;
   };
@@ -51,7 +51,7 @@ class LogStore {
   // listed.
   static absl::StatusOr<std::unique_ptr<LogStore>> Open(Options options);
 
-  // Returns an error that says why a piece is invalid, or OK when it can be kept.
+  // Returns an error that says why a piece of a job's log is invalid, or OK when the piece can be kept.
   static absl::Status Check(const v1::LogPiece& piece);
   // Keeps the piece if it begins at its trainer's position and the disk takes it. Returns the trainer's new position.
   // REQUIRES: Check(piece) is OK. `incarnation` is that of the node's folder from which the piece comes.
@@ -95,7 +95,7 @@ class LogStore {
   void Complain(const absl::Status& status);
 
   const Options options_;
-  // The keys of `jobs_` are uids of jobs.
+  // `jobs_` holds the logs of jobs. Its keys are the uids of the jobs.
   std::map<std::string, Entry> jobs_;
   // The times in `oldest_` say when the oldest file of each job was last written.
   std::set<std::pair<double, std::string>> oldest_;

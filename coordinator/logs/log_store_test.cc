@@ -97,7 +97,8 @@ TEST_F(LogStoreTest, OnADiskThatIsNearlyFullLogsDoNotGrowMuch) {
   options_.job_bytes = 512 << 20;
   Open();
   const std::vector<std::string> lines(256, std::string(1023, 'x'));
-  for (int i = 0; i < 300; ++i) Keep("a", lines);  // 75 MiB.
+  // The job's log gets 75 MiB, which is more than all logs may have on a disk that is nearly full.
+  for (int i = 0; i < 300; ++i) Keep("a", lines);
   const int64_t before = store_->bytes();
   EXPECT_GT(before, 74 << 20);
   space_.free = 4;

@@ -23,9 +23,9 @@ struct CarbonSeries {
 struct CarbonBook {
   // `given` says that the fleet file names a source of carbon intensity.
   bool given = false;
-  // `asked` says that this source has answered or failed at least once.
+  // `asked` says that the source of carbon intensity has answered or failed at least once.
   bool asked = false;
-  // For `stale_after` seconds after `known_until` the newest value still counts.
+  // A region's newest carbon intensity still counts for `stale_after` seconds after `known_until`.
   double stale_after = 7200;
   std::map<std::string, CarbonSeries> regions;
 };
@@ -41,7 +41,7 @@ std::optional<double> IntensityAt(const CarbonBook& book, const std::string& reg
 // An IntensitySum covers the time between two moments, without the hours whose carbon intensity is not known.
 struct IntensitySum {
   double hours = 0;
-  // `grams_per_kw` is what a constant draw of one kW emits in these hours.
+  // `grams_per_kw` is what a constant draw of one kW emits in the hours that the sum covers.
   double grams_per_kw = 0;
 };
 IntensitySum IntensityBetween(const CarbonBook& book, const std::string& region, double from, double until);

@@ -10,7 +10,8 @@ namespace rekindle::core {
 // Surplus says what happens to the machines that a pool has beyond the ordered number.
 enum class Surplus {
   kEnds,
-  // The machines stay for now. The coordinator has just restarted, and their nodes may be about to register.
+  // Surplus machines stay for now. The coordinator has just restarted, and the nodes of these machines may be about to
+  // register.
   kStays,
   // Where any machine runs that this cluster has not ordered, all machines stay as they are and none is added.
   kIsOthers,
@@ -35,11 +36,11 @@ struct PoolOrder {
 
 enum class PoolTrouble {
   kNone,
-  // The provider has no machines of that kind now, or a quota is used up.
+  // The provider has no machines for the pool now, or a quota is used up.
   kNoCapacity,
-  // The provider asked to come back later.
+  // The provider asked the coordinator to wait before it calls again.
   kThrottled,
-  // Something else went wrong: the provider did not answer, denied the call, or has no such group of machines.
+  // The provider did not answer, denied the call, does not have the pool's group of machines, or failed in another way.
   kFailed,
 };
 

@@ -10,7 +10,8 @@
 
 namespace rekindle::core {
 
-inline constexpr double kHour = 3600;  // Seconds.
+// An hour has `kHour` seconds.
+inline constexpr double kHour = 3600;
 
 // A PriceHistory holds prices with the time since when they hold, the oldest first. The first price holds before its
 // time, too. An empty history means that the price is not known.
@@ -25,12 +26,12 @@ double PriceAt(const PriceHistory& history, double at);
 double CostBetween(const PriceHistory& history, double from, double until);
 
 struct PoolPrices {
-  // `capacity` is "spot" or "on_demand".
+  // `capacity` says how the pool's nodes are sold: "spot" or "on_demand".
   std::string capacity;
   // `devices` is the number of devices of a node.
   int devices = 1;
   PriceHistory price;
-  // `on_demand` holds the on-demand prices of the same kind of node.
+  // `on_demand` holds the on-demand prices of the kind of node that the pool has.
   PriceHistory on_demand;
   // `ordered` says that the pool's provider takes orders. The nodes of other pools register without being ordered.
   bool ordered = false;
@@ -59,7 +60,7 @@ struct PoolPrices {
   std::string carbon_region;
   // `node_watts` is the power that one node draws. Where it is 0, the value in the job's spec counts.
   double node_watts = 0;
-  // An empty `instance_type` means that no other pool has machines of the same kind.
+  // `instance_type` is the kind of the pool's machines. Where it is empty, no other pool has machines of the same kind.
   std::string instance_type;
   // `speed` is the stated speed of a worker in the pool.
   double speed = 1;
@@ -75,17 +76,18 @@ struct TeamShare {
 struct PriceBook {
   // `pools` is sorted by name. It is empty where there is no fleet file.
   std::map<std::string, PoolPrices> pools;
-  // Teams that are not named here have a share of 1 and no limit.
+  // `teams` holds the shares of teams by name. A team that is not in it has a share of 1 and no limit.
   std::map<std::string, TeamShare> teams;
   std::string currency;
   // `speeds_stated` says that some pool has a speed other than 1.
   bool speeds_stated = false;
-  double stale_after = std::numeric_limits<double>::infinity();  // Seconds.
+  // A price that has been known for more than `stale_after` seconds is stale.
+  double stale_after = std::numeric_limits<double>::infinity();
 };
 
-// Returns the pool of that name, or null where the book has none.
+// Returns the pool with the given name, or null where the price book has no such pool.
 const PoolPrices* FindPool(const PriceBook& book, const std::string& name);
-// Returns whether the book has that pool and its provider takes orders.
+// Returns whether the price book has a pool with the given name, and that pool's provider takes orders.
 bool IsOrdered(const PriceBook& book, const std::string& name);
 // Returns the pool's capacity, or "unpriced" for a null pool.
 std::string CapacityOf(const PoolPrices* pool);

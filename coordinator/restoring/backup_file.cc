@@ -22,12 +22,13 @@ absl::Status Damaged(const std::string& how) {
   return absl::DataLossError(absl::StrCat("is damaged: ", how, ": take another backup"));
 }
 
-// Reads the number under `key`. Returns false when the object has no such number from `low` up to the largest `Number`.
+// Reads the number under `key` in a JSON object. Returns false when the object has no such number, or when the number
+// is less than `low` or too large for the type `Number`.
 template <typename Number>
 bool ReadNumber(const nlohmann::json& object, const char* key, int64_t low, Number* out) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number_integer()) return false;
-  // A number above the range of int64 becomes negative in this conversion, and is refused.
+  // A number above the range of int64 becomes negative when it is read as an int64, and is refused because of that.
   const auto value = found->get<int64_t>();
   if (value < low || value > std::numeric_limits<Number>::max()) return false;
   *out = static_cast<Number>(value);

@@ -29,7 +29,8 @@ inline constexpr size_t kMaxBackupHeaderBytes = 4096;
 
 struct BackupHeader {
   common::ClusterIdentity identity;
-  int64_t taken_at = 0;  // Unix seconds.
+  // `taken_at` is when the backup was taken, in Unix seconds.
+  int64_t taken_at = 0;
   // `release` is the release of Rekindle that took the backup.
   std::string release;
   // `schema` is the schema version of the database.

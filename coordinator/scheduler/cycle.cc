@@ -45,7 +45,7 @@ class Ordering {
     }
     JobView& view = *job.view;
     const bool gang = job.demand.min == job.demand.max;
-    // `max` is 0 where the job wants nothing now.
+    // `demand.max` is 0 where the job wants nothing now, but a unit of a job has at least one node.
     view.unit_nodes = gang ? std::max(1, job.demand.max) : 1;
     if (slots < view.unit_nodes && view.units.empty()) return;
     plan.units = Units(view, allotted, slots / view.unit_nodes);

@@ -33,7 +33,8 @@ struct Emission {
 // thread-compatible.
 struct PlanMemory {
   Planner planner;
-  // `settled` says that the last plan made no change. It was made from the values below.
+  // `settled` says that the last plan made no change. The members from `available` to `hours` are what it was made
+  // from.
   bool settled = false;
   std::vector<int> available;
   std::vector<double> prices, speeds;

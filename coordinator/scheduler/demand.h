@@ -49,7 +49,7 @@ inline int CountSlots(const SlotList& slots) {
 struct Demand {
   int priority = 0;
   int team = 0;
-  // A `min` of 0 together with a `max` of 0 means that the job wants nothing.
+  // The job wants at least `min` and at most `max` slots. Both are 0 where it wants nothing.
   int min = 1;
   int max = 1;
   // `firm` says that the job runs, or could run, on the slots that it holds. It keeps them before others get slots.

@@ -37,8 +37,8 @@ class SpotHistory {
   // REQUIRES: the number of pools is the same each time, and `now` does not go back.
   void Observe(const std::vector<int>& slots, int units, double now);
 
-  // Returns what was learned about slot `slot`. REQUIRES: here and below, `slot` is less than the largest `units` that
-  // was ever observed.
+  // Returns what was learned about slot `slot`. REQUIRES, for this function and those below: `slot` is less than the
+  // largest `units` that was ever passed to Observe.
   Hazards Learned(int slot) const;
   // Returns for how many hours slot `slot` of the pool has been there, or has been away.
   double Hours(int pool, int slot) const { return since_now_ - pools_[pool].since[slot]; }
@@ -67,7 +67,8 @@ class SpotHistory {
 
   std::vector<Slots> pools_;
   Slots any_;
-  // `lost_` and `back_` are indexed by quarter and age.
+  // `lost_` holds how often slots were lost in how many hours, and `back_` how often they came back. Both are indexed
+  // by quarter and age.
   std::vector<std::array<Seen, 2>> lost_;
   std::vector<std::array<Seen, 2>> back_;
   int spot_pools_ = 0;

@@ -7,7 +7,7 @@
 namespace rekindle::scheduler {
 namespace {
 
-// Returns the mean speed of all units if they fill these pools in the given order, without the pools slower than
+// Returns the mean speed of the job's units if they fill `pools` in the given order, without the pools slower than
 // `least`.
 double MeanSpeed(const JobView& job, const std::vector<const PoolView*>& pools, double least) {
   double speeds = 0;

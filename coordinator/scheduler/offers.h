@@ -34,7 +34,8 @@ class Offers {
   int Fastest(Allowed allowed) const;
   // Returns whether there is a spot pool, with or without room.
   bool AnySpot() const;
-  // Returns the lowest price of the pools of that kind, with or without room. Returns 0 where there is no such pool.
+  // Returns the lowest price of the pools with the given capacity, with or without room. Returns 0 where there is no
+  // such pool.
   double LowestPrice(Capacity capacity) const;
 
  private:

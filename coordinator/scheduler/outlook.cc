@@ -12,7 +12,7 @@ constexpr int kSlackCells = 80;
 constexpr float kForbidden = 1e9F;
 // `kLate` is the price of an hour after the deadline, in hours on demand.
 constexpr double kLate = 1000;
-// `kCached` is the number of tables kept. Each takes 380 KB.
+// An OutlookCache keeps at most `kCached` outlooks. The table of an outlook takes 380 KB.
 constexpr size_t kCached = 64;
 // Hazards, prices and starts are rounded so that their logarithms are multiples of `kSimilar`. Similar questions then
 // share a table.
@@ -45,8 +45,8 @@ OutlookTable::OutlookTable(const OutlookQuestion& question)
   for (int i = 1; i <= kWorkCells; ++i) FillRow(i);
 }
 
-// Fills the row of `i` cells of work. Each value depends only on values for less work, or for the same work and less
-// slack, which are filled before it.
+// Fills the row of the table for `i` cells of work. Each value depends only on values for less work, or for the same
+// work and less slack, which are filled before it.
 void OutlookTable::FillRow(int i) {
   for (int j = 0; j <= kSlackCells; ++j) {
     // After a change to spot capacity, the slack must still be enough for one more start, because spot capacity may be

@@ -56,7 +56,7 @@ class Round {
     return !offers_.OnDemand(unit.pool) || unit.leaving != kNone || IsSlow(unit.pool);
   }
   bool IsSlow(int pool) const { return kAsFast * offers_.pool(pool).speed < 1; }
-  // Returns how many hours of slack the unit uses up if it works in that pool until the next planning cycle.
+  // Returns how many hours of slack the unit uses up if it works in `pool` until the next planning cycle.
   double Lag(int pool) const { return policy_.period * std::max(0.0, 1 - offers_.pool(pool).speed); }
   // Returns whether the unit goes on working where it is while it starts elsewhere.
   bool Overlaps(const UnitView& unit) const {
@@ -135,9 +135,10 @@ class Round {
     return std::max(
         {offers_.LowestPrice(Capacity::kSpot), kLeastShare * offers_.LowestPrice(Capacity::kOnDemand), kLeast});
   }
-  // Returns the outlook for a unit that uses, or waits for, this slot, counted over all pools together. It assumes that
-  // spot capacity has the speed to which hours and prices were converted (Yardstick in level.h). Where spot capacity is
-  // faster or slower, starts and losses get too much or too little weight, but no deadline depends on it.
+  // Returns the outlook for a unit that uses slot `slot`, or waits for it. Slots are counted over all pools together.
+  // The outlook assumes that spot capacity has the speed to which hours and prices were converted (Yardstick in
+  // level.h). Where spot capacity is faster or slower, starts and losses get too much or too little weight, but no
+  // deadline depends on it.
   Outlook& Ahead(int slot) {
     return cache_.For({.work = job_.total_hours,
                        .slack = std::max(0.0, job_.deadline - job_.total_hours - margin_),
@@ -319,7 +320,7 @@ class Round {
   double margin_ = 0;
   // `slack_` is how many hours of all units need not be worked before the deadline, less the margin.
   double slack_ = 0;
-  // `at_risk_` counts the units for which AtRisk is true.
+  // `at_risk_` counts the units that could be interrupted, are nowhere, or are too slow for the deadline (AtRisk).
   int at_risk_ = 0;
   int unit_ = 0;
   std::vector<Action> actions_;

@@ -15,8 +15,8 @@ namespace rekindle::scheduler {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // Returns the changes to make. Units that it does not name stay where they are. It never puts more units into a pool
-  // than have room there.
+  // Returns the changes to make. Units for which no change is returned stay where they are. No change puts more units
+  // into a pool than have room there.
   //
   // REQUIRES: each unit's pool has room for it (interrupted units were taken out before), and `job.history` has
   // observed `pools`.

@@ -60,7 +60,7 @@ class Sharing {
   }
 
  private:
-  // A PoolSet is in order of preference.
+  // A PoolSet lists pools in the order in which a job prefers them.
   using PoolSet = std::vector<int>;
 
   // Returns the pools in the order in which the job prefers them. Pools that take no orders come first, the fastest in
@@ -260,7 +260,7 @@ class Sharing {
     }
   }
 
-  // Returns how many slots the job may take from other jobs, of those for which `in_scope` is true.
+  // Returns how many slots job `j` may take from other jobs. Only slots for which `in_scope` is true are counted.
   template <typename InScope>
   int Below(int j, InScope in_scope) const {
     int slots = 0;
@@ -362,7 +362,8 @@ class Sharing {
   const std::vector<Supply>& pools_;
   const std::vector<Team>& teams_;
   const std::vector<Demand>& jobs_;
-  // `preferred_` is the order for jobs for which all pools are equally fast. Other jobs have their own order.
+  // `preferred_` lists the pools in the order of preference of the jobs for which all pools are equally fast. Other
+  // jobs have their own order.
   PoolSet preferred_;
   std::map<int, PoolSet> preferred_by_;
   std::vector<int> free_;

@@ -25,7 +25,7 @@ void FillParameters(std::span<const train::Parameter> parameters, int steps, goo
 void CheckParameter(Checker& check, const std::string& field, const train::Parameter& parameter, double value,
                     Fields reads);
 
-// Returns the names of all kinds, in the order of `kinds`.
+// Returns the names of the given kinds (for example all kinds of optimizers), in the order of `kinds`.
 template <typename Kind>
 std::vector<std::string> NamesOf(std::span<const Kind* const> kinds) {
   std::vector<std::string> names;

@@ -108,8 +108,9 @@ void Run(const JobCheck& row, const Submission& submission, const Facts& facts, 
 }  // namespace
 
 std::span<const JobCheck> JobChecks() {
-  // Problems are reported in the order of this list, unless the caller sorts them by line. Checks of the job's own
-  // fields come first, in the order of the proto. Checks that look at anything else follow.
+  // `checks` lists all checks of a job. Problems are reported in the order of the list, unless the caller of the checks
+  // sorts the problems by line. Checks of the job's own fields come first, in the order of the proto. Checks that look
+  // at anything else follow.
   static const auto* checks = new std::vector<JobCheck>{
       {"name", kNothing, {}, CheckName},
       {"seed, priority and team", kNothing, {}, OfSpec<CheckSeedPriorityTeam>},

@@ -220,7 +220,8 @@ TEST(JobSpec, BatchSizesFitEachOther) {
 
 TEST(JobSpec, WorkersGoUpToTheMostRanksThatCanBe) {
   v1::JobSpec spec = Small();
-  spec.mutable_training()->set_global_batch(400);  // These are 100 micro-batches.
+  // A step of 400 sequences has 100 micro-batches.
+  spec.mutable_training()->set_global_batch(400);
   EXPECT_EQ(ResolveSpec(spec, kDefaults)->workers().max(), 64);
   spec.mutable_workers()->set_min(64);
   spec.mutable_workers()->set_max(64);

@@ -53,7 +53,7 @@ void Checker::Require(bool holds, const std::string& field, const std::string& w
 }
 
 void Checker::Range(const std::string& field, double value, double low, double high, Fields reads) {
-  // The comparison is false for NaN, so NaN is refused.
+  // A comparison with NaN is false, so NaN is refused.
   if (value >= low && value <= high) return;
   Refuse(field, absl::StrCat(value, " is out of range: use ", Limit(low), " to ", Limit(high)), std::move(reads));
 }

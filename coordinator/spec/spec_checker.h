@@ -18,8 +18,8 @@ using Fields = std::vector<std::string>;
 
 struct Problem {
   std::string field;
-  // `text` begins with the field and ends with the fix. It is one line. Only checks that the `rekindle` command makes
-  // itself may add a list of further lines.
+  // `text` is the message about the problem. It begins with the field and ends with the fix. It is one line. Only
+  // checks that the `rekindle` command makes itself may add a list of further lines.
   std::string text;
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;
   // `reads` are the other fields that the problem speaks of. If it is empty, the field's own value is wrong whatever
@@ -34,7 +34,7 @@ class Checker {
   void Require(bool holds, const std::string& field, const std::string& why, Fields reads = {});
   void Range(const std::string& field, double value, double low, double high, Fields reads = {});
   void Above(const std::string& field, double value, double low, double high, Fields reads = {});
-  // Requires that the value is at least 0 and below 1.
+  // Requires that the field's value is at least 0 and below 1.
   void Share(const std::string& field, double value, Fields reads = {});
   void OneOf(const std::string& field, const std::string& value, const std::vector<std::string>& known,
              Fields reads = {});

@@ -63,7 +63,8 @@ class DiskReserve {
 
  private:
   std::string Path() const;
-  // Makes the reserve's file. After an error there is no reserve, but a file that is not the coordinator's stays.
+  // Makes the reserve's file. After an error there is no reserve. If another program has put a file at the reserve's
+  // path, that file stays.
   absl::Status Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetHeld(bool held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell(const char* kind, const std::string& text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

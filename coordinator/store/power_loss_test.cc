@@ -20,7 +20,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The write-ahead log has so few pages that even short histories copy it into the database and begin it again.
+// The write-ahead log is copied into the database when it has `kLogPages` pages. These are so few that the log is
+// copied, and begun again, even in a short sequence of operations.
 constexpr int kLogPages = 12;
 // For each operation at which power is lost, the test tries `kDrawnLosses` random outcomes, and those where all or
 // nothing of the unsynced changes is kept.

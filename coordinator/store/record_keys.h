@@ -1,4 +1,4 @@
-// Names the keys of records in a state store that more than one part reads.
+// Names the keys of those records in a state store that more than one part of the coordinator reads.
 #ifndef REKINDLE_COORDINATOR_STORE_RECORD_KEYS_H_
 #define REKINDLE_COORDINATOR_STORE_RECORD_KEYS_H_
 

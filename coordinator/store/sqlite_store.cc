@@ -55,7 +55,7 @@ class SqliteStore::Query {
     if (ok_) ok_ = sqlite3_bind_int64(statement_, at, value) == SQLITE_OK;
     return *this;
   }
-  // Moves to the next row. Returns false when there is none.
+  // Moves to the next row of the statement's result. Returns false when there is no further row.
   bool Step() {
     if (!ok_) return false;
     const int code = sqlite3_step(statement_);
@@ -195,7 +195,7 @@ absl::Status SqliteStore::WhyFull(const absl::Status& full, const Transaction& t
   const absl::StatusOr<int64_t> unused = Number("PRAGMA freelist_count");
   if (!pages.ok() || !unused.ok()) return full;
   const int64_t used = *pages - *unused;
-  // Twice the pages that `bytes` bytes fill are wanted, because pages are seldom quite full.
+  // A transaction counts as twice the pages that its `bytes` bytes fill, because pages are seldom quite full.
   const int64_t wanted = 2 * static_cast<int64_t>(bytes) / kPageBytes + kSparePages;
   if (used + wanted <= max_pages_) return full;
   return absl::OutOfRangeError(absl::StrCat("state store ", path_, " has ", used * kPageBytes >> 20,

@@ -49,8 +49,8 @@ class SqliteStore final : public StateStore {
   absl::Status CheckWhole() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Run(const char* sql) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Error(const std::string& doing) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the real cause when a transaction failed with `full`. The cause differs from `full` when the database, and
-  // not the disk, has no room for the transaction.
+  // Returns the real cause when a transaction has failed with the error `full`. The cause differs from `full` when the
+  // database, and not the disk, has no room for the transaction.
   absl::Status WhyFull(const absl::Status& full, const Transaction& transaction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<int64_t> Number(const char* sql) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<int64_t> CommitLocked(const Transaction& transaction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -4,10 +4,10 @@
 set -eu
 cat >/etc/rekindle/boot.env <<'END'
 ROLE=coordinator
-# The cloud is aws, gcp or azure.
+# CLOUD is the cloud that the coordinator runs in: aws, gcp or azure.
 CLOUD=aws
-# SECRET is the name of a parameter with aws, rekindle-coordinator with gcp, and
-# https://VAULT.vault.azure.net/secrets/rekindle-coordinator with azure.
+# SECRET says where the cloud keeps the keys and the token of the coordinator. It is the name of a parameter with aws,
+# the name rekindle-coordinator with gcp, and https://VAULT.vault.azure.net/secrets/rekindle-coordinator with azure.
 SECRET=/rekindle/coordinator
 END
 systemctl enable --now --no-block rekindle-boot rekindle-coordinator

@@ -4,10 +4,10 @@
 set -eu
 cat >/etc/rekindle/boot.env <<'END'
 ROLE=node
-# The cloud is aws, gcp or azure.
+# CLOUD is the cloud that the node runs in: aws, gcp or azure.
 CLOUD=aws
-# SECRET is the name of a parameter with aws, the name of a secret such as rekindle-node with gcp, and
-# https://VAULT.vault.azure.net/secrets/rekindle-node with azure.
+# SECRET says where the cloud keeps the keys and the token of the node. It is the name of a parameter with aws, the name
+# of a secret such as rekindle-node with gcp, and https://VAULT.vault.azure.net/secrets/rekindle-node with azure.
 SECRET=/rekindle/node
 # COORDINATOR is the HOST:PORT of the coordinator. HOST must be a name in the coordinator's certificate.
 COORDINATOR=10.0.0.10:7070

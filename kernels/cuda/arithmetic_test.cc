@@ -59,7 +59,7 @@ TEST(CudaArithmetic, SixteenBitsAreTheCompilers) {
       return;
     }
     ASSERT_EQ(Fp16Bits(x), fp16) << x;
-    // Of the two bfloat16 values around x, Bf16Bits returns the nearer one. Ties go to the even one.
+    // Bf16Bits returns the nearer one of the two bfloat16 values around x. Ties go to the even one.
     const uint32_t low = Bits(x) & 0xffff0000, rest = Bits(x) & 0xffff;
     const bool up = rest > 0x8000 || (rest == 0x8000 && (low >> 16 & 1) != 0);
     ASSERT_EQ(Bf16Bits(x), (low >> 16) + up) << x;

@@ -10,7 +10,7 @@ namespace rekindle::cuda {
 namespace {
 
 constexpr int kSums = 8;
-// Up to `kTile` squares are in shared memory at a time. It must be a multiple of kSums.
+// A thread block has up to `kTile` squares in shared memory at a time. `kTile` must be a multiple of kSums.
 constexpr int kTile = 2048;
 
 __device__ double ToDouble(float x) { return x; }

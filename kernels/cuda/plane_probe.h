@@ -7,7 +7,8 @@
 
 namespace rekindle::cuda {
 
-// Returns and reports errors as RekindleCudaApi::probe does.
+// Runs the probe of the planes on the current device. Returns 0 on success, and otherwise reports the error as
+// RekindleCudaApi::probe does.
 int ProbePlanes(char* error, std::size_t error_size);
 
 }  // namespace rekindle::cuda

@@ -90,8 +90,9 @@ struct RekindleCudaAdamw {
   std::uint16_t* fp16;
 };
 
-// This struct and the next one hold the arguments of the functions in kernels/layers/layer_norm.h. The results have the
-// CPU's bits, except for dweight and dbias, which are summed over rows as layer_norm_order.h says.
+// RekindleCudaLayerNormForward and RekindleCudaLayerNormBackward hold the arguments of the functions in
+// kernels/layers/layer_norm.h. The results have the CPU's bits, except for dweight and dbias, which are summed over
+// rows as layer_norm_order.h says.
 struct RekindleCudaLayerNormForward {
   const float* x;
   std::int64_t rows, width;
@@ -118,8 +119,8 @@ struct RekindleCudaLayerNormBackward {
   float* scratch;
 };
 
-// This struct and the next one hold the arguments of the functions in kernels/layers/gelu.h. The results have the CPU's
-// bits.
+// RekindleCudaGeluForward and RekindleCudaGeluBackward hold the arguments of the functions in kernels/layers/gelu.h.
+// The results have the CPU's bits.
 struct RekindleCudaGeluForward {
   const float* x;
   std::size_t n;
@@ -147,7 +148,7 @@ struct RekindleCudaCrossEntropy {
   double* loss;
 };
 
-// Each function returns 0, or reports the error of the launch as the functions of RekindleCudaApi do.
+// Each function in the table returns 0, or reports the error of its launch as the functions of RekindleCudaApi do.
 struct RekindleCudaTraining {
   int (*accumulate)(const RekindleCudaAccumulate*, void* stream, char* error, std::size_t error_size);
   int (*norm)(const RekindleCudaNorm*, void* stream, char* error, std::size_t error_size);

@@ -10,7 +10,7 @@ struct ValueAndSlope {
 };
 
 REKINDLE_VECTOR_INLINE ValueAndSlope Gelu(Floats x) {
-  // `kScale` is 2 sqrt(2 / pi).
+  // `kScale` is 2 sqrt(2 / pi), a factor in the exponent of GELU's formula.
   constexpr float kScale = 1.5957691216f;
   constexpr float kCubic = 0.044715f;
   // The clamp keeps infinity * 0 out of the formulas. GELU's slope reaches its limits well within the bounds of the

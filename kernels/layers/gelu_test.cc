@@ -67,8 +67,8 @@ TEST(GeluTest, BackwardIsTheProduct) {
   for (int i = 0; i < 37; ++i) EXPECT_EQ(dx[i], 2.0f * static_cast<float>(i));
 }
 
-// The bits of GELU may never change, on any instruction set. kernels_test runs this with the code for the machine's
-// instruction set, and kernels_portable_test with the code for plain x86-64.
+// The bits of GELU may never change, on any instruction set. kernels_test runs this test with the code for the
+// machine's instruction set, and kernels_portable_test with the code for plain x86-64.
 TEST(GeluTest, BitsAreFixedForEver) {
   uint64_t hash = 14695981039346656037u;
   for (float x = -25; x < 25; x += 0.01f) {

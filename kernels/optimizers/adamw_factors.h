@@ -8,15 +8,15 @@ namespace rekindle::kernels {
 struct Adamw {
   // The weights are multiplied by `decay`, which is 1 - learning_rate * weight_decay.
   float decay = 1;
-  // `rate1` is 1 - beta1.
+  // `rate1` is 1 - beta1, the share of the gradient in the new first moment.
   float rate1 = 0;
   float beta2 = 0;
-  // `rate2` is 1 - beta2.
+  // `rate2` is 1 - beta2, the share of the squared gradient in the new second moment.
   float rate2 = 0;
-  // `correction2` is 1 / sqrt(1 - beta2^step).
+  // The root of the second moment is multiplied by `correction2`, which is 1 / sqrt(1 - beta2^step).
   float correction2 = 1;
   float epsilon = 0;
-  // `step_size` is learning_rate / (1 - beta1^step).
+  // `step_size` is learning_rate / (1 - beta1^step), which contains the bias correction of the first moment.
   float step_size = 0;
 };
 

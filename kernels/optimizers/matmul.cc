@@ -7,7 +7,8 @@
 namespace rekindle::kernels {
 namespace {
 
-// `kColumns` columns of c are computed at a time, so that their sums stay in registers and the first-level cache.
+// `kColumns` columns of the product c are computed at a time, so that their sums stay in registers and the first-level
+// cache.
 constexpr int64_t kColumns = 64;
 
 REKINDLE_INLINE void RowOfColumns(const float* __restrict a, const float* __restrict b, int64_t inner, int64_t columns,

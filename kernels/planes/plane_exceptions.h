@@ -9,7 +9,7 @@ namespace rekindle::kernels {
 // Lists in order the elements whose residual does not fit 16 bits. It does not own its arrays.
 struct PlaneExceptions {
   uint32_t* index = nullptr;
-  // `bits` has the bits of the elements.
+  // `bits` has the FP32 bit patterns of the listed elements.
   uint32_t* bits = nullptr;
   int64_t capacity = 0;
   // `count` counts all exceptions. Those beyond `capacity` are counted but not stored.

@@ -95,8 +95,8 @@ void MergeHalf(const uint16_t* half, const int8_t* exponent, const int16_t* resi
 
 REKINDLE_CLONES
 int64_t CountExceptions(const int16_t* residual, int64_t n) {
-  // Exceptions are counted in chunks whose count fits 16 bits. It is as wide as the elements, so g++ needs no
-  // conversions.
+  // Exceptions are counted in chunks whose count fits 16 bits. The count of a chunk is then as wide as the residuals,
+  // so g++ needs no conversions.
   constexpr int64_t kChunk = 16384;
   int64_t count = 0;
   for (int64_t begin = 0; begin < n; begin += kChunk) {

@@ -14,7 +14,7 @@ namespace rekindle::kernels {
 // Returns the bits of |x|. They are ordered like the magnitudes, with infinity and then NaN on top.
 REKINDLE_INLINE int32_t MagnitudeBits(float x) { return std::bit_cast<int32_t>(x) & 0x7fffffff; }
 
-// Returns the magnitude that has these bits. It is +infinity for infinity and every NaN.
+// Returns the magnitude that has the given bits. The bits of infinity and of every NaN give +infinity.
 REKINDLE_INLINE float MagnitudeFromBits(int32_t bits) {
   constexpr int32_t kInfinityBits = 0x7f800000;
   return std::bit_cast<float>(std::min(bits, kInfinityBits));

@@ -1,5 +1,5 @@
 // Computes one lane of vector_math.h and gelu.cc, as a CUDA thread does. The operations and their order are the same as
-// there, so the bits are too, which cuda/arithmetic_test.cc tests.
+// in these files, and so are the bits, which cuda/arithmetic_test.cc tests.
 #ifndef REKINDLE_KERNELS_VECTOR_SCALAR_MATH_H_
 #define REKINDLE_KERNELS_VECTOR_SCALAR_MATH_H_
 
@@ -42,7 +42,7 @@ struct ValueAndSlope {
 
 // Computes one element of kernels/layers/gelu.h.
 REKINDLE_HOST_DEVICE inline ValueAndSlope Gelu(float x) {
-  // `kScale` is 2 sqrt(2 / pi).
+  // `kScale` is 2 sqrt(2 / pi), a factor in the exponent of GELU's formula.
   constexpr float kScale = 1.5957691216f;
   constexpr float kCubic = 0.044715f;
   const float v = Clamp(x, -20.0f, 20.0f);

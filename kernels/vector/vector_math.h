@@ -65,7 +65,8 @@ REKINDLE_VECTOR_INLINE Floats Exp(Floats x) {
   x = Clamp(x, -87.0f, 88.0f);
   Floats shifted = x * 1.44269504f + kRound;
   Floats n = shifted - kRound;
-  // The remainder |r| is at most ln(2) / 2, where Taylor's series leaves an error of 5e-9.
+  // `r` is x - n ln(2), where n is the integer nearest to x / ln(2). So |r| is at most ln(2) / 2, where Taylor's series
+  // of e^r leaves an error of 5e-9.
   Floats r = x - n * kLn2High - n * kLn2Low;
   Floats p = r * (1.0f / 5040) + 1.0f / 720;
   p = p * r + 1.0f / 120;
@@ -74,7 +75,8 @@ REKINDLE_VECTOR_INLINE Floats Exp(Floats x) {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  // The low bits of `shifted` are n in two's complement. The shift moves them to the exponent's place.
+  // The low bits of `shifted` are the integer n in two's complement. The shift moves them to the place of a float's
+  // exponent, which makes the float 2^n.
   return p * std::bit_cast<Floats>((std::bit_cast<Ints>(shifted) << 23) + 0x3F800000);
 }
 

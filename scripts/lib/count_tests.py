@@ -15,7 +15,7 @@ FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def number(pattern, text):
-    """Returns the last number that the pattern finds. Earlier ones may be of a program that the test program ran."""
+    """Returns the last number that `pattern` finds in `text`. A program that the test ran may have printed others."""
     found = re.findall(pattern, text, re.MULTILINE)
     return int(found[-1]) if found else 0
 

@@ -13,7 +13,7 @@ def lines(path):
 
 
 def table(budget, times):
-    """Yields the lines of the table. A kind that the budget does not know is allowed no minutes."""
+    """Yields a line for each kind and one for all kinds. A kind that the budget does not know is allowed no minutes."""
     seconds = {kind: 0 for _, kind in budget}
     for spent, kind in times:
         seconds[kind] = seconds.get(kind, 0) + spent

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests that a bench's result has each declared metric, finite, without options as with --smoke or --turn."""
+"""Tests that a bench's result has a finite value of each declared metric, in full runs, with --smoke and --turn."""
 import contextlib
 import io
 import json

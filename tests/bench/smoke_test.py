@@ -35,7 +35,7 @@ sys.path[:0] = _run.folders()
 
 
 def run(bench, folder):
-    """Returns (the completed process, the `alone.Watch` that measured it)."""
+    """Runs a bench with --smoke. Returns (the completed process, the `alone.Watch` that measured it)."""
     with alone.Watch() as watch:
         done = subprocess.run(_run.command(bench, "--smoke", "--report", f"{folder}/report.json"),
                               capture_output=True, text=True, timeout=HANGS, cwd=folder,

@@ -17,7 +17,7 @@ SEEDS = HERE / "seeds"
 
 
 def kept_seeds():
-    """Returns {seed: what it found} from the lines of the file of seeds."""
+    """Returns {seed: the broken promise that it found} from the lines of the file `SEEDS`."""
     lines = [line.split(" ", 1) for line in SEEDS.read_text().splitlines() if line and not line.startswith("#")]
     return {int(seed): words for seed, words in lines}
 
@@ -57,8 +57,7 @@ class Chaos:
         return not outcome.broken
 
     def play_from(self, seed, until):
-        """Plays the rounds of `seed` and of the seeds after it, as long as there is time for another round as long as
-        the last."""
+        """Plays the rounds of `seed` and later seeds. Stops when less time is left than the last round has taken."""
         while True:
             begun = time.monotonic()
             self.play(seed)

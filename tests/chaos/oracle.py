@@ -36,7 +36,7 @@ def judge(found):
 
 
 def steps_of(found):
-    """Returns {(job uid, generation): its marks of steps}, in order."""
+    """Returns {(job uid, generation): the entries of steps in the trainers' timelines}, in order."""
     steps = collections.defaultdict(list)
     for mark in found.marks:
         if mark["event"] == "step":
@@ -50,7 +50,7 @@ def begins_at(marks):
 
 
 def node_of(mark):
-    """Returns the node of a mark. A trainer is called `NODE/SLOT` or `NODE/SLOT/...`."""
+    """Returns the node of the trainer whose timeline has `mark`. A trainer is called `NODE/SLOT` or `NODE/SLOT/...`."""
     return mark["trainer"].split("/")[0]
 
 

@@ -17,7 +17,8 @@ from waiting import wait_until
 from world import POOLS, PRICES, World
 
 STEPS = 250
-TICK = 0.05  # Seconds.
+# `TICK` is how many seconds pass from one look at the cluster to the next.
+TICK = 0.05
 # `PATIENCE` is how many seconds after the last fault the job has to succeed. A sound run takes a tenth of that.
 PATIENCE = 240
 START = 120

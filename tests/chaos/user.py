@@ -10,7 +10,7 @@ PAUSE = 0.3  # Seconds between two rounds of requests.
 
 
 class User(threading.Thread):
-    """Runs until stop(). Its fields may be read only after stop(), or where a method takes the lock."""
+    """Acts as the user until stop(). A field may be read only after stop(), or in a method that takes the lock."""
 
     def __init__(self, cluster, spec):
         super().__init__(daemon=True)
@@ -39,7 +39,7 @@ class User(threading.Thread):
                     self.look()
                 self.stopped.wait(PAUSE)
         except Exception as failure:
-            # The caller that stops this thread raises the exception again.
+            # The exception ends this thread, and stop() raises it again in the thread that calls stop().
             self.failure = failure
             self.stopped.set()
 

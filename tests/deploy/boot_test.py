@@ -118,7 +118,7 @@ class Boot(unittest.TestCase):
             for file, text in SECRET.items():
                 path = self.folder / "node" / file
                 self.assertEqual((path.read_text(), stat.S_IMODE(path.stat().st_mode) & 0o007), (text, 0))
-            # The credentials go to the secret store alone, and not to the metadata services.
+            # The machine sends its credentials to the secret store alone, and not to the metadata services.
             for method, url, headers, _ in self.asked:
                 if "169.254" in url or "metadata.google" in url:
                     self.assertFalse({"Authorization", "authorization"} & set(headers), url)

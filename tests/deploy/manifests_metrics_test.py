@@ -18,7 +18,7 @@ class Metrics(Manifests):
         cls.metrics_text = with_component(METRICS)
 
     def assert_valid(self, text):
-        """Validates all but the monitors. The schemas do not know them, because they are not Kubernetes' own."""
+        """Validates all objects except PodMonitors, which are not Kubernetes' own, so that its schemas lack them."""
         super().assert_valid("\n---\n".join(one for one in text.split("\n---\n") if "kind: PodMonitor" not in one))
 
     def test_kustomize(self):

@@ -60,7 +60,7 @@ def comparable(objects):
 
 
 def with_component(component, base=BASE):
-    """Returns the YAML of the base, or an overlay, with a component."""
+    """Returns what Kustomize makes, as YAML, of `base` (the base or an overlay) and a component."""
     with tempfile.TemporaryDirectory() as folder:
         above = "../" * (len(pathlib.Path(folder).resolve().parts) - 1)
         (pathlib.Path(folder) / "kustomization.yaml").write_text(
@@ -96,7 +96,7 @@ class Manifests(unittest.TestCase):
                 self.skipTest(str(why))
 
     def assert_same(self, result, text):
-        """Checks that what Helm has rendered says what Kustomize does."""
+        """Checks that the manifests that Helm has rendered say the same as those of Kustomize."""
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assert_valid(result.stdout)
         chart, base = comparable(tools.load(result.stdout)), comparable(tools.load(text))

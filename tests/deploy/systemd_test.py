@@ -18,7 +18,7 @@ from deployment import UNITS, command_of, settings
 HIGHEST_EXPOSURE = 3.0
 SERVICES = sorted(UNITS.glob("*.service"))
 HARDENING = settings(UNITS / "rekindle-.service.d/10-hardening.conf")
-# Only deploy/install --gpu puts the file `GPU` in place.
+# The file `GPU` lets the worker's service use GPUs. Only deploy/install --gpu puts it in place.
 GPU = UNITS / "rekindle-worker.service.d/20-gpu.conf"
 # systemd gives a service `AIR_SECONDS` more time to stop than its programs themselves take.
 AIR_SECONDS = 5
@@ -46,7 +46,7 @@ class Accepted(unittest.TestCase):
         for name in UNITS.iterdir():
             if name.suffix in (".service", ".slice"):
                 (self.folder / name.name).write_text(name.read_text().replace(deployment.INSTALLED, str(programs)))
-        # `systemd-analyze verify` requires that each program exists.
+        # `systemd-analyze verify` requires that each program of a unit exists, so links to /bin/true stand in for them.
         for each in SERVICES:
             (programs / settings(each)["ExecStart"].split()[0].rsplit("/", 1)[-1]).symlink_to("/bin/true")
 
@@ -169,8 +169,8 @@ class Promises(unittest.TestCase):
         self.assertEqual((gpu["PrivateDevices"], gpu.get("DevicePolicy")), ("no", None))
         devices = re.findall(r"^DeviceAllow=(\S+) rwm$", GPU.read_text(), re.MULTILINE)
         self.assertEqual(len(devices), len(re.findall("^DeviceAllow=", GPU.read_text(), re.MULTILINE)))
-        # The first two lines name the character devices of the drivers 535 and 580, and how many of them the GPU file
-        # allows. The last line names devices that must stay closed.
+        # In the list below, the first two lines name the character devices of NVIDIA's drivers 535 and 580, and how
+        # many of them the GPU file allows. The last line names devices that must stay closed.
         for there, allowed in (("nvidia-frontend nvidia-uvm nvidia-caps nvidia-nvswitch", 3),
                                ("nvidia nvidiactl nvidia-uvm nvidia-caps nvidia-modeset nvidia-nvlink", 4),
                                ("mem tty drm fb input rtc vfio", 0)):

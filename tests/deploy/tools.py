@@ -78,7 +78,7 @@ def validate(path):
 
 
 def fits_schema(schema, values):
-    """Returns what jsonschema objects to in `values`, or ""."""
+    """Returns what breaks the JSON schema `schema` in `values`, in the words of jsonschema, or ""."""
     program = ("import json, sys, jsonschema; s, v = json.load(sys.stdin); jsonschema.Draft7Validator.check_schema(s); "
                "print('\\n'.join(e.message for e in jsonschema.Draft7Validator(s).iter_errors(v)))")
     result = run(wheels() / "python", "-c", program, text=json.dumps([schema, values]))

@@ -124,7 +124,7 @@ class CommandTest(ClusterTest):
         def names(*args):
             listed = [job["name"] for job in running.cli("jobs", *args)["jobs"]]
             lines = self.rekindle("jobs", *args, "--endpoint", running.endpoint, "-o", "wide").stdout.splitlines()
-            # The table and the JSON output list the same jobs.
+            # The table of `rekindle jobs` lists the same jobs as its JSON output.
             self.assertEqual([line.split()[0] for line in lines[1:]], listed)
             return listed
         self.assertEqual(names(), ["alpha", "beta", "gamma"])
@@ -179,7 +179,7 @@ class ShellTest(ClusterTest):
                               timeout=60).stdout
 
     def bash(self, *words, before=""):
-        """Returns what readline would offer for the last word, of which it completes only what follows `before`."""
+        """Returns what bash offers for the last of `words`. Only what follows `before` in that word is completed."""
         line = " ".join(words)
         # Readline also breaks words at `=` and `:`, and hands each of these to the completion function as a word of its
         # own.

@@ -101,7 +101,8 @@ class CostTest(ClusterTest):
         saved = {line["by"]: line for line in cluster.cli("savings", "job")["savings"]}
         self.assertGreater(saved["spot"]["amount"], 0)
         self.assertIn("on demand they cost", saved["spot"]["how"])
-        # If the ranks differ in speed, the lever `ranges` may have saved seconds already, so the amount may exceed 0.
+        # If the ranks differ in speed, the lever `ranges` may have saved seconds already, so the amount that levers
+        # saved may exceed 0.
         self.assertGreaterEqual(saved["levers"]["amount"], 0)
         self.assertIn("levers", saved)
 

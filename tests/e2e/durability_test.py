@@ -18,7 +18,7 @@ STEPS = 4000
 PATIENCE = 120
 # Checkpoint services leave `KEPT_SHARE` percent of a small disk free.
 KEPT_SHARE = 5
-# `KEPT` is part of a service's message when it refuses a save to keep that space free.
+# `KEPT` is part of a checkpoint service's message when it refuses a save to keep a share of the disk free.
 KEPT = "kept for what is small"
 
 
@@ -108,7 +108,7 @@ class DurabilityTest(ClusterTest):
         whole = max(c["bytes"] for c in self.running.cli("checkpoint", "ls", "job")["checkpoints"])
 
         def fill():
-            """Fills the disk up to room for half a checkpoint, again and again, because the service frees space."""
+            """Fills the disk until only half a checkpoint fits. The service frees space, so fill() runs repeatedly."""
             with open(disk / "filler", "ab") as filler:
                 filler.write(b"x" * max(0, free(disk) - KEPT_SHARE * total(disk) // 100 - int(whole) // 2))
         known = len(self.failures())

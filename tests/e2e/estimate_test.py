@@ -40,7 +40,7 @@ class EstimateTest(ClusterTest):
                               text=True, timeout=120)
 
     def answer(self, words, *flags):
-        """Submits on a terminal, on which `words` is typed. Returns the exit code and what was printed."""
+        """Submits the job on a terminal on which `words` is typed. Returns the command's exit code and output."""
         terminal, end = pty.openpty()
         with open(end, "rb", buffering=0) as stdin:
             child = subprocess.Popen(self.command(*flags), cwd=self.running.dir, stdin=stdin, stdout=subprocess.PIPE,

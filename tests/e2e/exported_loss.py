@@ -35,7 +35,7 @@ def main():
     torch.set_num_threads(1)
     weights = load(folder)
     model = Gpt(layers, heads, width, context)
-    # The load is strict: every name and every shape has to match.
+    # The weights are loaded strictly: every name and every shape has to match the model.
     model.load_state_dict(weights)
     data = text.read_bytes()
     held = data[-math.floor(len(data) * float(sys.argv[7])):]

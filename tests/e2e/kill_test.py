@@ -1,10 +1,10 @@
 """Tests kill -9 of the trainer, of the checkpoint service, or of both, at each single operation of a save.
 
 The operations are those of the service on its store: calls of the file system, requests to a real S3 server. After each
-kill the newest checkpoint is whole, bit for bit the one saved, and at least the last one that was said to be durable.
-Nothing is skipped, because no torn checkpoint ever gets a name. The next save succeeds. A run begins at a random
-operation, takes every fourth, and draws which process dies. REKINDLE_SEED repeats a run. REKINDLE_KILL_ALL=1 takes all
-operations and all victims, in many times as long.
+kill the newest checkpoint is whole and bit for bit as it was saved, and it is not older than the last one that was said
+to be durable. No checkpoint is skipped, because a torn one never gets a name. The next save succeeds. A run begins at a
+random operation, takes every fourth, and draws which process dies. REKINDLE_SEED repeats a run. REKINDLE_KILL_ALL=1
+takes every operation and every choice of processes, which lasts many times as long.
 """
 import os
 import pathlib
@@ -47,7 +47,7 @@ class Node:
         self.trainer.__exit__()
 
     def revive(self):
-        """Starts the processes that are dead."""
+        """Starts the checkpoint service and the trainer, each if it does not run."""
         self.revive_service()
         if self.trainer is None or self.trainer.process.poll() is not None:
             if self.trainer:
@@ -114,7 +114,7 @@ class Node:
 
 
 class Schedule:
-    """Runs one trial for each operation of a save and each victim."""
+    """Runs trials. In each, a trainer, a checkpoint service, or both are killed at one operation of a save."""
 
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="rekindle-kill-"))
@@ -186,13 +186,13 @@ class KillOnS3Test(Schedule, unittest.TestCase):
             killed.append(True)
             node.kill(*victims)
             return "service" not in victims
-        # If `act` has killed the service, it returns False, so that the proxy neither sends the request on nor answers
-        # it.
+        # If `act` has killed the service, `act` returns False, so that the proxy neither sends the request on nor
+        # answers it.
         self.proxy.spoil("call", skip=operation, **{when: act})
         return lambda: bool(killed)
 
     def disarm(self):
-        """Stops the killing. When it returns, no kill is under way any more."""
+        """Makes further requests kill nothing, and waits until no kill is under way any more."""
         self.proxy.heal()
         self.proxy.await_calls()
 

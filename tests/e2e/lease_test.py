@@ -104,7 +104,7 @@ class LeaseTest(ClusterTest):
     def test_a_coordinator_that_cannot_write_still_answers(self):
         self.start()
         with contextlib.closing(sqlite3.connect(self.running.dir / "coordinator" / "state.db", timeout=60)) as database:
-            # The coordinator cannot write to its database until this transaction ends.
+            # Until the test ends the transaction that it begins now, the coordinator cannot write to its database.
             database.execute("BEGIN IMMEDIATE")
             since = time.monotonic()
             wait_until(lambda: time.monotonic() > since + 3 * LEASE, 4 * LEASE, "three leases to pass", poll=0.05)

@@ -13,7 +13,8 @@ from collections import defaultdict
 from base import ClusterTest, Injector, kill, small_job, wait_until
 from programs import program
 
-# The scripts `NUMBERS` and `BULK` write beside the trainer's own lines, into the same file.
+# A script runs beside each trainer and writes lines of its own into the trainer's log. `NUMBERS` writes ten lines a
+# second, and `BULK` writes 4000 lines of 1 kB at once.
 NUMBERS = 'while kill -0 $$ 2>/dev/null; do i=$((i+1)); echo "number $i"; sleep 0.1; done'
 BULK = """awk 'BEGIN { for (i = 1; i <= 4000; i++) printf "bulk %d %01000d\\n", i, 0 }'"""
 MIB = 1 << 20

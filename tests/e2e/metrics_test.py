@@ -84,7 +84,7 @@ class AccessTest(ClusterTest):
         self.token = pathlib.Path(self.env["REKINDLE_TOKEN_FILE"]).read_text().strip()
 
     def ask(self, port, token=None, certificate=True):
-        """Asks for a page. Returns (status, page)."""
+        """Asks the program on a port for its page of metrics. Returns (HTTP status, page)."""
         context = ssl.create_default_context(cafile=self.env["REKINDLE_TLS_CA"])
         if certificate:
             context.load_cert_chain(self.env["REKINDLE_TLS_CERT"], self.env["REKINDLE_TLS_KEY"])
@@ -158,7 +158,7 @@ class RestartTest(ClusterTest):
         wait_until(lambda: cluster.try_cli("rm", "job"), 60, "the job to be forgotten", poll=0.2)
         wait_until(lambda: metric(port, "rekindle_jobs") == 0, 60, "it to be gone", poll=0.1)
         forgotten = metric(port, "rekindle_cost_total")
-        # The total may have grown since `cost` was read, because nodes are paid for until the job's trainers have
+        # The total cost may have grown since `cost` was read, because nodes are paid for until the job's trainers have
         # ended.
         self.assertGreaterEqual(forgotten, cost)
         cluster.kill_coordinator()

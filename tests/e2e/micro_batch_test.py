@@ -21,7 +21,7 @@ def trials(cluster):
 
 
 def data_bytes(pid):
-    """Returns the bytes that the kernel counts against RLIMIT_DATA."""
+    """Returns how many bytes of a process the kernel counts against the limit RLIMIT_DATA."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData:"))
 

@@ -30,7 +30,7 @@ class StoreProbe(Probe):
 
 
 class RealServer:
-    """Runs a server of SERVER's kind, with a bucket, for all tests of a class."""
+    """Runs an object store of the class `SERVER`, with a bucket, for all tests of a test class."""
 
     @classmethod
     def setUpClass(cls):
@@ -108,7 +108,7 @@ class S3Test(LifeCycle, unittest.TestCase):
 
 
 class SecondS3Test(S3Test):
-    """Runs the same tests against an independent implementation of S3."""
+    """Runs the tests of S3Test against an independent implementation of S3."""
     SERVER = servers.VersityGw
 
 
@@ -116,7 +116,7 @@ class FaultTest(RealServer, unittest.TestCase):
     """Tests each fault, in a save and in a restore.
 
     A call succeeds after a retry, or gives a clear error within the deadline. No checkpoint is ever damaged, and the
-    one before is not lost."""
+    checkpoint before a failed save is not lost."""
     SERVER = servers.S3
 
     def setUp(self):

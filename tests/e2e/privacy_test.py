@@ -94,7 +94,8 @@ class FilesTest(UpTest):
         self.rekindle("checkpoint", "export", "job", newest, str(made / "exported"))
         self.rekindle("backup", str(made / "backup"))
         self.assertEqual(readable_by_others(self.dir, made), [])
-        # The expected names show that the checked folders are the right ones.
+        # Others could read no path, but that would also be so in empty folders. So Rekindle's files with these names
+        # have to be there.
         there = {path.name for path in self.dir.rglob("*")} | {path.suffix for path in made.rglob("*")}
         self.assertLessEqual({"state.db", "endpoint", "token", "agent.sock", "checkpoint.sock", "peer-token", "data",
                               "logs", "coordinator.log", "n1-worker.log", ".safetensors", ".json"}, there)

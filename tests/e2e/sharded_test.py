@@ -58,7 +58,7 @@ class ShardedTest(ClusterTest):
             cluster.nodes.pop(node).kill()
         wait_until(lambda: "goes back to checkpoint" in cluster.status("job")["last_event"], 30, "the way back")
         # If a generation was formed between the two kills, its members may not have got their shards of the optimizer
-        # yet. Then the event names no single shard.
+        # yet. Then the event about the lost shards names no single shard.
         self.assertRegex(cluster.status("job")["last_event"],
                          "both holders of optimizer shard 1|all of the optimizer's shards")
         inject.await_steps(3)

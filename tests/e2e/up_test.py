@@ -241,7 +241,7 @@ def end(up):
 
 
 class PageAddressTest(ClusterTest):
-    """Tests what is printed on a terminal with a user in front of it, and what goes to a file."""
+    """Tests that `rekindle up` prints the web page's token on a terminal, but not where its output goes to a file."""
 
     def start(self, *flags, **options):
         folder = pathlib.Path(self.folder) / "up"

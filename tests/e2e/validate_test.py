@@ -9,7 +9,7 @@ import unittest
 from base import ClusterTest, small_job, wait_until
 from programs import program
 
-# The limits are those of common/spec/yaml.h.
+# A job file may have at most `MAX_BYTES` bytes and `MAX_DOCUMENTS` documents, as common/spec/yaml.h says.
 MAX_BYTES, MAX_DOCUMENTS = 1 << 20, 100
 
 
@@ -20,7 +20,7 @@ class JobFileTest(ClusterTest):
         return str(path)
 
     def rekindle(self, *args, cluster=None, stdin=""):
-        """Runs a command. Without a cluster, nobody answers at its endpoint."""
+        """Runs a command at the endpoint of `cluster`. If that is None, nobody answers at the endpoint."""
         endpoint = cluster.endpoint if cluster else "127.0.0.1:1"
         return subprocess.run([program("rekindle"), *args, "--endpoint", endpoint], input=stdin, capture_output=True,
                               text=True, timeout=60)

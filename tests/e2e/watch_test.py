@@ -168,7 +168,7 @@ class WatchTest(ClusterTest):
         wait_until(lambda: "the coordinator answers again\n" in path.read_text(), SECONDS, "a line", poll=0.05)
 
     def ends_alone(self, shown_by, file, path):
-        """Ends each command of `shown_by`, pairs of a terminal and a signal. None stands for a typed Ctrl-C."""
+        """Ends the command on each terminal of `shown_by` by the signal beside it. None stands for a typed Ctrl-C."""
         words = "job long goes on: `rekindle watch long` shows it again, `rekindle cancel long` ends it"
         for shown, sig in shown_by:
             with self.subTest(columns=shown.screen.columns, signal=sig):

@@ -94,14 +94,15 @@ class ScaleTest(unittest.TestCase):
             (["job?name=job-00000", "events?job=job-00000&after=0"], 1), (["events?job=&after=0"], 1)]
         self.assertEqual(len(views), VIEWERS)
         before = processor_seconds(self.server.pid)
-        # The sleep is the length of the measurement, not a wait. What an idle server costs is subtracted.
+        # The sleep is the time for which the server without viewers is measured. What it costs then is subtracted
+        # below.
         time.sleep(SECONDS)
         idle = processor_seconds(self.server.pid) - before
         viewers = [Viewer(self.port, self.token, questions, every) for questions, every in views]
         before, begun = processor_seconds(self.server.pid), time.monotonic()
         for viewer in viewers:
             viewer.start()
-        # The sleep is the length of the measurement.
+        # The sleep is the time for which the server with viewers is measured.
         time.sleep(SECONDS)
         spent, seconds = processor_seconds(self.server.pid) - before, time.monotonic() - begun
         for viewer in viewers:

@@ -62,7 +62,7 @@ def noticed(cluster, node, after):
 def stopped(cluster, nodes, job, after):
     """Returns the time at which the last of these nodes' trainers ended its part in a generation.
 
-    It is None until all have."""
+    The time is None until all of these trainers have ended their parts."""
     times = [min((at for log in (cluster.nodes[n].dir / "logs").glob(f"{job}-0-*.log")
                   for at in logged(log, after, *STOPPED)),
                  default=None) for n in nodes]

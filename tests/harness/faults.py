@@ -71,7 +71,7 @@ class Injector:
         return row
 
     def every_fault(self):
-        """Injects each kind in turn, on a cluster of n1, n2 and n3, as the demo does. Nodes n4 and n5 join."""
+        """Injects each kind of fault in turn, on a cluster of n1, n2 and n3, as the demo does. Nodes n4 and n5 join."""
         self.await_members(3)
         self.await_steps(12)
         self.trainer_killed("n1")

@@ -88,7 +88,7 @@ class Node:
         return metric(self.metrics_port("checkpoint"), name)
 
     def pids(self, role):
-        """Returns the pids of the role `trainer`, `agent`, `init` or `checkpoint`."""
+        """Returns the pids of the node's processes in the role `trainer`, `agent`, `init` or `checkpoint`."""
         found = []
         for pid, argv in processes(str(self.dir)):
             name = os.path.basename(argv[0])

@@ -11,7 +11,7 @@ CHUNK = 1 << 16
 
 
 class Relay:
-    """Relays 127.0.0.1:port to `target`, a "host:port". Thread-safe."""
+    """Relays connections to 127.0.0.1:port on to `target`, a "host:port". A Relay is thread-safe."""
 
     def __init__(self, target):
         host, port = target.rsplit(":", 1)

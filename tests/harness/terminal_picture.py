@@ -1,7 +1,8 @@
 """Draws the screen of a terminal as an SVG picture, in the colours of one with a dark background."""
 import html
 
-CHAR_WIDTH, LINE_HEIGHT, FONT_SIZE, MARGIN = 8.4, 18, 14, 14  # Pixels.
+# These sizes of the picture are in pixels.
+CHAR_WIDTH, LINE_HEIGHT, FONT_SIZE, MARGIN = 8.4, 18, 14, 14
 BACKGROUND, FOREGROUND = "#16181d", "#d6d9df"
 COLOURS = {"default": FOREGROUND, "black": "#5b6270", "red": "#ef7f7f", "green": "#7fcf8f", "brown": "#e0c070",
            "blue": "#7faff0", "magenta": "#cf9fe0", "cyan": "#70c8cf", "white": "#ffffff"}

@@ -23,7 +23,7 @@ class Commit(unittest.TestCase):
                               check=True, capture_output=True, text=True, timeout=60).stdout.strip()
 
     def write(self, *flags):
-        """Returns the values in the written file, and whether the file was touched."""
+        """Runs write_commit.cmake. Returns the values in the file that it writes, and whether it touched the file."""
         before = self.output.stat().st_mtime_ns if self.output.exists() else None
         subprocess.run(["cmake", f"-DSOURCE={self.source}", f"-DOUTPUT={self.output}", *flags, "-P", str(SCRIPT)],
                        check=True, capture_output=True, timeout=60)

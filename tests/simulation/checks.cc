@@ -70,7 +70,7 @@ void SimCluster::CheckMembership(SimJob& job, const v1::JobRecord& before, const
   CheckNothingLost(job, membership);
 }
 
-// Checks the status of each job that has changed.
+// Checks that the status of each job that a turn has changed says what is true.
 void SimCluster::CheckStatuses(const Effects& effects) {
   for (const std::string& uid : effects.changed_jobs) {
     const v1::JobRecord* record = cluster_->FindJob(uid);
@@ -81,8 +81,8 @@ void SimCluster::CheckStatuses(const Effects& effects) {
 
 bool SimCluster::CanBeHeard(const Process& process) {
   const auto node = nodes_.find(process.node);
-  // A trainer that is told to exit does not count. The coordinator gave this order when other trainers had the state,
-  // and the trainer will exit before anybody can ask it for its state.
+  // A trainer that is told to exit counts as one that cannot be heard. The coordinator gave this order when other
+  // trainers had the state, and the trainer will exit before anybody can ask it for its state.
   const v1::TrainerDirective told = cluster_->DirectiveForTrainer(process.job->uid, process.id);
   if (told.action() == v1::TrainerDirective::EXIT) return false;
   const bool drains =

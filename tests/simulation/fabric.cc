@@ -83,7 +83,8 @@ void SimCluster::TakeState(Process& process) {
     if (p.job->options.sharded) {
       std::set<std::string> others;
       for (const v1::Member& member : membership.members()) {
-        if (!In(processes_[member.trainer()], generation)) return;  // The closed connection will end the generation.
+        // If the member has left, its closed connection will end the generation.
+        if (!In(processes_[member.trainer()], generation)) return;
         others.insert(member.trainer());
       }
       if (!AreThere(others, membership.step())) {
@@ -92,7 +93,8 @@ void SimCluster::TakeState(Process& process) {
     }
     const Process& source = processes_[membership.members(membership.source().rank()).trainer()];
     if (source.id != p.id && FindMember(membership, p.id)->needs_state()) {
-      if (!In(source, generation)) return;  // The closed connection will end the generation.
+      // If the source of the state has left, its closed connection will end the generation.
+      if (!In(source, generation)) return;
       return HaveState(p, source.report.step(), true);
     }
     if (p.report.step() != membership.step() || !p.report.has_state()) {
@@ -128,7 +130,7 @@ void SimCluster::HaveState(Process& process, int step, bool written) {
     if (In(p, generation)) AccuseMissing(p, FabricOf(p).has_state);
   });
   if (static_cast<int>(fabric.has_state.size()) < fabric.membership.members_size()) return;
-  // After this barrier all ranks have their state.
+  // All ranks have their state now, so each of them leaves the barrier and computes.
   for (const std::string& id : std::set<std::string>(fabric.has_state)) {
     AtProcess(id, chance_.Uniform(0, 0.02), [this, generation](Process& p) {
       if (!In(p, generation)) return;

@@ -98,7 +98,8 @@ void SimCluster::FollowFound(SimJob& job) {
     if (!lives) Forsake(job);
     return;
   }
-  if (known->job().status().state() != v1::FOUND) return;  // The job's record is being saved.
+  // If the coordinator has the job again, it is saving the job's record.
+  if (known->job().status().state() != v1::FOUND) return;
   if (!job.lost.found) {
     job.lost.found = true;
     job.lost.adopt_at = queue_.now() + (chance_.Happens(0.4) ? 0 : kPatience);

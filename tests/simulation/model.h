@@ -27,7 +27,7 @@ namespace rekindle::core::simulation {
 // The settings of the coordinator below are shorter than usual, because a schedule lasts about a minute.
 inline constexpr double kPauseSeconds = 6;
 inline constexpr double kPoolStartSeconds = 6;
-// `kRegisterSeconds` is longer than a late machine takes to register.
+// A machine has to register within `kRegisterSeconds`, which is longer than a late machine takes.
 inline constexpr double kRegisterSeconds = 18;
 inline constexpr double kLeaseSeconds = 6;
 inline constexpr double kLeaseSaveSeconds = 1;
@@ -162,7 +162,7 @@ struct Process {
   bool alive = true;
   double started_at = 0;
   double frozen_until = 0;
-  // `reporting` is null before the process has been started.
+  // `reporting` runs the real Reporter for the process. It is null before the process has been started.
   std::unique_ptr<Reporting> reporting;
   // `report` is what is true of the process, published or not. Only `SimCluster::Say` changes it.
   v1::TrainerReport report;
@@ -176,7 +176,8 @@ struct Process {
   std::unique_ptr<train::Lease> lease;
   // `said` is the time by its machine's clock at which the process told the other ranks whether its lease holds.
   double said = 0;
-  // The process is on the job's bill until `counted_until`. A negative value means that its machine has no price.
+  // What the process costs is on the job's bill up to the time `counted_until`. A negative value means that the
+  // process's machine has no price.
   double counted_until = -1;
   v1::TrainerDirective directive;
   Ending ending_seen = Ending::kNone;
@@ -212,7 +213,7 @@ struct SimSlot {
 
 struct SimNode {
   std::string name;
-  // `pool` is empty for a machine that nobody ordered.
+  // `pool` is the pool in which the machine was ordered. It is empty for a machine that nobody ordered.
   std::string pool;
   bool up = true;
   bool agent = true;
@@ -271,15 +272,16 @@ struct SimPool {
   std::set<std::string> dead;
   // `answered` says that the provider has answered the newest order.
   bool answered = true;
-  // `reported` is the number of machines in the last report. It is -1 if none was sent since the coordinator started.
+  // `reported` is the number of machines in the provider's last report. It is -1 if the provider has sent no report
+  // since the coordinator started.
   int reported = -1;
   // `ended` has the machines that the provider's last report calls ended, and `told` all that it names.
   std::vector<std::string> ended;
   std::vector<PoolMachine> told;
   PriceHistory prices;
-  // `least_price` is the lowest price that the coordinator may charge now.
+  // `least_price` is the lowest price of a machine per hour that the coordinator may charge now.
   double least_price = 0;
-  // `highest_price` is the highest price so far.
+  // `highest_price` is the highest price of a machine per hour that the pool has had so far.
   double highest_price = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace rekindle::core::simulation {
 
-// Returns the prices that the fleet file states, together with those that were heard since.
+// Returns the prices of all pools: those that the fleet file states, and those that were heard from providers since.
 PriceBook SimCluster::PricesOfPools() const {
   PriceBook book;
   for (const auto& [name, pool] : pools_) {

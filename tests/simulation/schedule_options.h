@@ -14,7 +14,8 @@ struct JobOptions {
   // `sharded` says that the optimizer's state is sharded, with two holders for each shard.
   bool sharded = false;
   int priority = 0;
-  // `min` and `max` are numbers of workers. 0 leaves the choice to the coordinator.
+  // `min` and `max` are the lowest and the highest number of workers of the job. 0 leaves the choice to the
+  // coordinator.
   int min = 0, max = 0;
   double submit_at = 0;
   // The budget is in the currency of the pools' prices. 0 means that there is none.

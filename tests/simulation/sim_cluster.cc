@@ -127,7 +127,7 @@ void SimCluster::Crash(double away) {
 
 void SimCluster::Feed(const Event& event, std::function<void()> then) {
   arrived_.emplace_back(event, std::move(then));
-  if (arrived_.size() > 1 || commits_) return;  // A turn for the arrived events is due already.
+  if (arrived_.size() > 1 || commits_) return;  // A turn that handles the event is due already.
   if (!lossy_ || !chance_.Happens(kBusy)) return RunTurn();
   queue_.At(queue_.now() + chance_.Uniform(0, kLongestTurn), [this, life = coordinator_life_] {
     if (coordinator_up_ && life == coordinator_life_) RunTurn();
@@ -188,8 +188,8 @@ void SimCluster::Save(const Effects& effects) {
   for (const v1::Event& e : effects.events) {
     Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
     NoteAdoption(e);
-    // The event says that the old processes of a job are given up. So the steps that only they have completed are given
-    // up, too.
+    // The event old_given_up says that the old processes of a job are given up. So the steps that only they have
+    // completed are given up, too.
     if (e.kind() == "old_given_up") jobs_.at(e.job()).completed = 0;
   }
 }

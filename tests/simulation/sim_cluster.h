@@ -300,7 +300,8 @@ class SimCluster {
   double saved_offset_ = kUnixStart;
   // `named_` is the number of nodes so far that nobody ordered.
   int named_ = 0;
-  // `jobs_` and `records_` have the job's uid as key. `records_` holds what the coordinator has saved of the jobs.
+  // `jobs_` holds the simulated jobs, and `records_` what the coordinator has saved of them. Both have the job's uid as
+  // key.
   std::map<std::string, SimJob> jobs_;
   std::map<std::string, v1::JobRecord> records_;
   std::map<std::string, v1::NodeRecord> node_records_;
@@ -310,7 +311,8 @@ class SimCluster {
   double brought_back_at_ = 0;
   bool listens_first_ = false;
   std::map<std::string, v1::PoolRecord> pool_records_;
-  // `leases_` and `spend_until_` have the job's uid as key. `spend_until_` holds only jobs whose spending is limited.
+  // `leases_` holds what the coordinator's server knows of each job's lease. `spend_until_` holds the time until which
+  // a job may spend, and has only jobs whose spending is limited. Both have the job's uid as key.
   std::map<std::string, SimLease> leases_;
   std::map<std::string, double> spend_until_;
   std::map<std::string, SimNode> nodes_;

@@ -61,7 +61,7 @@ void SimCluster::ConsiderEnd(SimNode& node) {
     node.ends_at = 0;
     return;
   }
-  // Once its time is over, the machine has until `ends_at` to save what runs there.
+  // Once its time without a coordinator is over, the machine has until `ends_at` to save what runs on it.
   if (node.ends_at == 0) {
     node.ends_at = queue_.now() + chance_.Uniform(0, chance_.Happens(0.7) ? 5 : common::kMachineEndSeconds);
   }

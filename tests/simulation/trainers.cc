@@ -90,7 +90,7 @@ void SimCluster::BeRefused(Process& process, const std::string& error) {
 
 void SimCluster::Obey(Process& process, const v1::TrainerDirective& directive) {
   process.known_revision = directive.revision();
-  if (directive.tell_membership()) return;  // The earlier directive still holds.
+  if (directive.tell_membership()) return;  // The process goes on with its earlier directive.
   process.directive = directive;
   if (!directive.error().empty()) return BeRefused(process, directive.error());
   if (directive.action() == v1::TrainerDirective::EXIT) {

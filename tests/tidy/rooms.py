@@ -30,7 +30,7 @@ def table(repository):
 
 
 def split(text):
-    """Returns what precedes the table, the table, and what follows."""
+    """Returns the text before the table of rooms, the table, and the text after it."""
     begin = text.find(HEAD.splitlines(keepends=True)[0])
     if begin < 0:
         return None

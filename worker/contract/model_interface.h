@@ -34,7 +34,7 @@ struct ParameterInfo {
 // therefore carries the buffers too.
 struct ParameterLayout {
   std::vector<ParameterInfo> parameters;
-  int64_t total = 0;  // Elements.
+  int64_t total = 0;  // `total` counts the elements of the flat memory.
 };
 
 // Holds the samples of one forward and backward pass, row after row. A row is a window of tokens, or features with one

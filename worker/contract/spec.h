@@ -17,8 +17,8 @@ namespace rekindle::train {
 // float32.
 enum class ComputeType { kFloat32, kBfloat16, kFloat16 };
 
-// The files levers/optimizer_*.cc say which kinds of optimizers use a field and what its default is there. The ranges
-// of the fields are in optimizer_fields.h.
+// The files levers/optimizer_*.cc say which kinds of optimizers use a field of OptimizerSpec, and what the field's
+// default is for each kind. The ranges of the fields are in optimizer_fields.h.
 struct OptimizerSpec {
   // `kind` is the name of one of Optimizers().
   std::string kind = "adamw";
@@ -46,7 +46,8 @@ struct ScheduleSpec {
   int cycle_steps = 1;
   int cycle_growth = 1;
   double factor = 0;
-  // `patience` counts evaluations and is at least 0.
+  // A schedule that follows the validation loss lowers the learning rate once more than `patience` evaluations in a row
+  // were not better than the best one. `patience` is at least 0.
   int patience = 0;
   // A validation loss counts as better if it is below (1 - `min_delta`) times the best one so far.
   double min_delta = 0;
@@ -59,15 +60,16 @@ using LeverSettings = std::map<std::string, double>;
 struct CheckpointSpec {
   enum class Kind { kNever, kEverySteps, kEverySeconds, kAuto };
   Kind kind = Kind::kNever;
-  // `every_steps` is used with kEverySteps and is above 0.
+  // With kEverySteps a checkpoint is made every `every_steps` steps, and this number is above 0.
   int64_t every_steps = 0;
-  // `every_seconds` is used with kEverySeconds and is above 0.
+  // With kEverySeconds a checkpoint is made every `every_seconds` seconds, and this number is above 0.
   double every_seconds = 0;
   // `interruptions_per_hour` is used with kAuto. It is how often one node is interrupted, as the job states it. A value
   // below 0 means that this rate is measured.
   double interruptions_per_hour = -1;
   checkpoint::Precision precision = checkpoint::Precision::kExact;
-  // `allow_nonfinite` permits checkpoints that contain NaN or infinities. Only kExact keeps such values.
+  // `allow_nonfinite` permits checkpoints that contain NaN or infinities. Only the precision kExact can store these
+  // values.
   bool allow_nonfinite = false;
 };
 
@@ -97,7 +99,7 @@ struct TrainSpec {
   std::map<std::string, LeverSettings> levers;
   enum class OnDivergence { kWarn, kFail, kSkip };
   OnDivergence on_divergence = OnDivergence::kWarn;
-  // `max_skipped` is the number of batches that a job with kSkip may skip, and it is at least 1.
+  // `max_skipped` is the number of batches that a job may skip if its `on_divergence` is kSkip. It is at least 1.
   int max_skipped = 10;
   CheckpointSpec checkpoint;
   // With `sharded_state` the optimizer's moments are split into shards, and each shard is on two ranks. Otherwise every

@@ -23,7 +23,7 @@ class DriverLibrary {
   void FindIfThere(const char* name, Function* function) {
     *function = reinterpret_cast<Function>(Address(name));
   }
-  // Does the same for a function without which the library is of no use (see Check()).
+  // Sets `*function` to the function of this name. Without it the library is of no use, and Check() tells so.
   template <typename Function>
   void Find(const char* name, Function* function) {
     FindIfThere(name, function);

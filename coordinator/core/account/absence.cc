@@ -25,7 +25,8 @@ void MoveGrants(const Turn& turn, double step, Job& job) {
 void CountAbsence(Turn& turn, Job& job) {
   const double since = job.record.job().status().cost().until(), now = UnixNow(turn);
   job.account.counted_until = now;
-  // Costs that are counted up to a later time than now show that the clock of this machine was set back meanwhile.
+  // If the job's costs are counted up to a time that is later than now, the clock of this machine was set back after
+  // they were counted.
   if (since > now) {
     MoveGrants(turn, now - since, job);
     CostOf(job)->set_until(now);

@@ -49,9 +49,9 @@ bool IsEqual(const Charged& a, const Charged& b) {
   return a.node() == b.node() && a.incarnation() == b.incarnation() && a.pool() == b.pool() && a.part() == b.part();
 }
 
-// Removes from `now` the nodes for which the job is charged as lost ones already. After a restart of the coordinator
-// the members have their slots again, also on nodes that were lost before the restart. Until such a node is lost once
-// more, the job is charged for it as a lost one only.
+// Removes from `now`, the nodes of which the job has slots, those for which the job is already charged as lost nodes.
+// After a restart of the coordinator the members have their slots again, also on nodes that were lost before the
+// restart. Until such a node is lost once more, the job is charged for it as a lost node only.
 std::vector<Held> WithoutLost(const Job& job, std::vector<Held> now) {
   if (job.record.lost_nodes().empty()) return now;
   const auto part_in = [](const auto& nodes, const Held& one) {
@@ -180,7 +180,7 @@ void ShareNodes(Turn& turn) {
     const bool is_old = std::exchange(job.account.rate_is_old, false);
     if (!is_old && job.account.shares == shares && job.account.lost_shares == lost) continue;
     CountCosts(turn, job);
-    // If the job held no node before, `CountCosts` has not set `until` of its costs.
+    // If the job held no node before, `CountCosts` has not set the time up to which the job's costs are counted.
     CostOf(job)->set_until(UnixNow(turn));
     job.account.shares = shares;
     job.account.lost_shares = lost;

@@ -6,8 +6,9 @@
 
 namespace rekindle::core {
 
-// Gives the node a new `NodeState::charged_as`. The caller must call this after the incarnation, the pool or the number
-// of slots in the node's record has changed.
+// Gives the node a new number in `NodeState::charged_as`, by which `ShareNodes` notices that jobs may have to be
+// charged otherwise for the node. The caller must call ChangeCharged after the incarnation, the pool or the number of
+// slots in the node's record has changed.
 void ChangeCharged(State& state, NodeState& node);
 
 // Brings up to date what each job is charged for. The caller must call this after slots were given or taken, or a node

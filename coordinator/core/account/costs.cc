@@ -10,7 +10,8 @@
 namespace rekindle::core {
 namespace {
 
-// A job's account has at most this many lines. Each line is for a pool, and names of pools come over the network.
+// A job's account has at most `kMaxPools` lines, because each line is for a pool, and names of pools come over the
+// network.
 constexpr int kMaxPools = 1000;
 
 v1::PoolCost* LineOf(v1::Cost* cost, const std::string& pool, const std::string& capacity) {

@@ -12,8 +12,8 @@ void CountStep(Turn& turn, Job& job) {
   CountCosts(turn, job);
   const SinceStep since = std::exchange(job.account.since_step, {});
   if (!job.active || since.hours <= 0 || MinWorkers(job) >= MaxWorkers(job)) return;
-  // In its first epoch such a job runs on CPUs. Its number of workers there does not tell how many workers it will have
-  // on GPUs.
+  // A job with `training.first_epoch: cpu` runs on CPUs in its first epoch. Its number of workers there does not tell
+  // how many workers it will have on GPUs, so steps of the first epoch are not booked.
   if (IsInFirstEpoch(job)) return;
   v1::Cost* cost = CostOf(job);
   const int workers = std::min(job.record.membership().members_size(), MaxWorkers(job));

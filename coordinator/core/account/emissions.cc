@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kHorizonHours = 14 * 24;
 constexpr double kALittle = 1.001;
-// The kind of the event which tells that the objective `greenest` of a job has no effect, as no emissions are known.
+// `kBlind` is the kind of the event which tells that the objective `greenest` of a job has no effect, because no
+// emissions are known.
 constexpr char kBlind[] = "greenest_unknown";
 
 bool IsGreenest(const Job& job) {

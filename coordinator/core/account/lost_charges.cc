@@ -12,8 +12,8 @@
 namespace rekindle::core {
 namespace {
 
-// At most this many lost nodes of a job are kept. When one more is lost, the job is at once charged all that the oldest
-// one may still cost.
+// At most `kMostLost` lost nodes of a job are kept. When one more is lost, the job is at once charged all that the
+// oldest one may still cost.
 constexpr int kMostLost = 1000;
 
 // Returns until when a lost node is charged. Trainers on a machine that nobody ordered stop after their lease.
@@ -23,8 +23,8 @@ double ChargedUntil(const Turn& turn, const Job& job, const Charged& held) {
   if (!std::isinf(silence)) return UnixNow(turn) + silence;
   return held.until() > 0 ? held.until() + common::kMachineEndSeconds : UnixNow(turn);
 }
-// From now on charges the job for the part of a lost node on which its trainers still run as for a node that it holds.
-// Until now it was charged for `part` of the node as a lost one.
+// Trainers of the job may still run on a node that the job has lost. From now on the job is charged for the part of the
+// node with these trainers as for a node that it holds. Until now it was charged for `part` of the node as a lost one.
 void HoldWhatRuns(const NodeState& node, double part, Job& job) {
   part = std::min(part, RunningPart(node, job.record.job().uid()));
   if (part <= kNothing) return;

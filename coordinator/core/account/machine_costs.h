@@ -12,8 +12,9 @@ namespace rekindle::core {
 // gets a part in proportion to the nodes that it waits for.
 void SetParts(const State& state, const std::string& pool, v1::PoolRecord::Machine* machine);
 
-// Adds what the machine has cost since `counted_until`, and `machines` to the number of machines. The sums of the pool
-// and the jobs are saved together with `counted_until`. So a restart neither loses a cost nor counts it again.
+// Adds what the machine has cost since its `counted_until` to the sums of the pool and of the jobs that the machine was
+// ordered for, and adds `machines` to the number of machines in these sums. The sums are saved together with
+// `counted_until`. So a restart neither loses a cost nor counts it again.
 void CountMachine(Turn& turn, PoolState& pool, double machines, v1::PoolRecord::Machine& machine);
 
 }  // namespace rekindle::core

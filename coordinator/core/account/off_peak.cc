@@ -16,9 +16,11 @@
 namespace rekindle::core {
 namespace {
 
-constexpr int kDay = 24 * 60;  // Minutes.
+// `kDay` is the number of minutes of a day, and `kWeek` that of a week.
+constexpr int kDay = 24 * 60;
 constexpr int kWeek = 7 * kDay;
-// The first day of 1970 was a Thursday.
+// `kEpochDay` is the day of the week on which Unix time begins, counted from 0 for Monday. 1 January 1970 was a
+// Thursday.
 constexpr int kEpochDay = 3;
 constexpr int kMaxWindows = 50;
 constexpr std::array<const char*, 7> kDays = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"};
@@ -52,8 +54,8 @@ std::vector<std::pair<int, int>> Spans(const v1::JobSpec::Goals& goals) {
   return spans;
 }
 
-// The milliseconds of a minute. Times are rounded to milliseconds, because the floating-point number for a full hour
-// may lie a little before the hour.
+// `kMinute` is the number of milliseconds of a minute. Times are rounded to milliseconds, because the floating-point
+// number for a full hour may lie a little before the hour.
 constexpr int64_t kMinute = 60'000;
 
 int64_t TimeOfWeek(double unix_now) {

@@ -12,19 +12,21 @@
 namespace rekindle::core {
 namespace {
 
-// The first steps of a generation do not count for measured times, because they are slower than those that follow.
+// Times that members report count only once the generation has made `kWarmSteps` steps, because the first steps are
+// slower than those that follow.
 constexpr int kWarmSteps = 3;
-// The time of a step in a job's status is a mean over this many steps.
+// The time of a step in a job's status is a mean over about `kSettledSteps` steps.
 constexpr int kSettledSteps = 10;
-// A kind of machine has a measured speed after this many reports, so that one report alone decides nothing.
+// A kind of machine has a measured speed after `kEnough` reports, so that one report alone decides nothing.
 constexpr int kEnough = 10;
 constexpr double kMeanSeconds = 300;
-// A reported speed counts as at most this factor away from the mean.
+// A reported speed that differs from the mean by more than the factor `kOutlier` counts as if it differed by that
+// factor.
 constexpr double kOutlier = 2;
-// A fleet file may state speeds within this range.
+// A fleet file may state speeds from `kSlowest` to `kFastest`.
 constexpr double kSlowest = 1e-3, kFastest = 1e3;
-// The number of kinds of machines is limited, because kinds may be named after pools, whose names come over the
-// network.
+// A job has speeds for at most `kMaxKinds` kinds of machines, because kinds may be named after pools, whose names come
+// over the network.
 constexpr int kMaxKinds = 100;
 
 // Returns the kind of a machine. Machines of one instance type are alike in every pool.

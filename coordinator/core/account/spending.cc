@@ -12,11 +12,11 @@ namespace {
 
 // A part of a node below `kNothing` counts as none, because parts are rounded.
 constexpr double kNothing = 1e-9;
-// At most this part of what is left of a budget is granted at a time.
+// At most the part `kGrantedPart` of what is left of a budget is granted at a time.
 constexpr double kGrantedPart = 0.25;
-// A grant is renewed once this part of it is used up.
+// A grant is renewed once the part `kRenewedPart` of it is used up.
 constexpr double kRenewedPart = 0.05;
-// A job gets a node only if its budget has room for the node's costs in this many seconds.
+// A job gets a node only if its budget has room for the node's costs in `kLeastSeconds` seconds.
 constexpr double kLeastSeconds = 60;
 
 // Returns what nodes the job holds in each pool, without those that it has lost.

@@ -26,9 +26,11 @@ double LivingRate(const State& state, const Job& job, double unix_now);
 
 // Returns what a slot costs an hour where it is cheapest for the job. It is 0 where no pool is fit for the job.
 double LowestPrice(const State& state, const Job& job, double unix_now);
-// Returns for how many more slots of this price the job's budget has room, until the grant ends.
+// Returns for how many more slots that cost `price` an hour the job's budget has room, until the job's spending grant
+// ends.
 int RoomForSlots(const Turn& turn, const Job& job, double price);
-// Returns how much of the job's budget has to be left so that it has room for `slots` more slots of this price.
+// Returns how much of the job's budget has to be left so that it has room for `slots` more slots that cost `price` an
+// hour.
 double NeededForSlots(const Turn& turn, const Job& job, double price, int slots);
 
 // Returns until when the jobs that have slots of the node may spend, in Unix seconds. The earliest of the jobs' times

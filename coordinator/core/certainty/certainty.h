@@ -12,8 +12,8 @@ namespace rekindle::core {
 // Returns whether the newest generation of the job has ended. It is true also where there was no generation yet.
 bool HasEnded(const Job& job);
 
-// Returns whether that trainer is gone for good. A member of a generation that may still step counts as gone only where
-// that is certain.
+// Returns whether `trainer` is gone for good. A member of a generation that may still step counts as gone only where
+// its end is certain.
 bool IsGone(const Job& job, const Trainer& trainer);
 
 // Returns what `IsGone` returns, for a trainer that is known to be a member of the newest membership. It saves the
@@ -27,7 +27,7 @@ bool IsSameMachine(const v1::Machine& a, const v1::Machine& b);
 // machine before runs any more.
 bool WasBootedAgain(const v1::Machine& before, const v1::Machine& now);
 
-// Returns whether the newest report of the node's agent names that trainer among those that run.
+// Returns whether the newest report of the node's agent names `trainer` among the trainers that run.
 bool ListsRunning(const NodeState& node, const std::string& trainer);
 
 }  // namespace rekindle::core

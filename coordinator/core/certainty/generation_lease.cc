@@ -10,7 +10,7 @@
 namespace rekindle::core {
 namespace {
 
-// Clocks that nobody sets run at speeds that differ by at most this factor.
+// Clocks that nobody sets run at speeds that differ by at most the factor `kClocksDiffer`.
 constexpr double kClocksDiffer = 1.01;
 
 // Returns whether a generation of the job could be formed on other nodes than those of its newest membership.

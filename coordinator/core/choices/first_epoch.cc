@@ -18,7 +18,8 @@ bool IsOverFor(const Job& job) {
   return status.epoch_steps() > 0 && status.step() >= status.epoch_steps();
 }
 
-// Counts the live trainers on nodes with that kind of device that are members or ready to join.
+// Counts the live trainers of the job that are members or ready to join, and whose node has a device of the kind
+// `kind`.
 int Ready(const State& state, const Job& job, DeviceKind kind) {
   int ready = 0;
   for (const auto& [id, trainer] : job.trainers) {

@@ -14,8 +14,8 @@
 namespace rekindle::core {
 namespace {
 
-// A batch has at least this many micro-batches, so that the ranks' shares of it can follow their speeds and a job can
-// grow.
+// The global batch has at least `kLeastParts` micro-batches, so that the ranks' shares of the batch can follow the
+// speeds of the ranks, and a job can grow.
 constexpr int kLeastParts = 4;
 
 int SlotsAtHand(const State& state, const v1::JobSpec& spec) {

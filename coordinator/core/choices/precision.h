@@ -11,8 +11,8 @@
 
 namespace rekindle::core {
 
-// Returns why a job should not compute in `precision` ("fp32", "bf16" or "fp16") on that device. An empty string means
-// that it is as safe as FP32 there, and not slower.
+// Returns why a job should not compute in `precision` ("fp32", "bf16" or "fp16") on `device`. An empty string means
+// that the precision is as safe as FP32 on the device, and not slower.
 std::string PrecisionFlaw(const v1::Device& device, const std::string& precision);
 
 struct PrecisionChoice {

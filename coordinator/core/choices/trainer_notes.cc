@@ -28,8 +28,8 @@ bool IsMeant(const v1::LeverStatus& lever) {
          common::IsAmount(lever.seconds_saved()) && common::IsAmount(lever.bytes_saved());
 }
 
-// Returns whether the job's status does not have that note yet. The members repeat their notes, and several members
-// report the same one.
+// Returns whether the note `lever` is newer than the note of the same cost lever in the job's status. The members
+// repeat their notes, and several members report the same note.
 bool IsNews(const Job& job, const v1::LeverStatus& lever) {
   const auto& levers = job.record.job().status().levers();
   return std::none_of(levers.begin(), levers.end(),
@@ -53,12 +53,12 @@ void RememberNote(Turn& turn, Job& job, const v1::LeverStatus& lever, const std:
   if (lever.lever() == kRanges && !is_last) {
     if (!TellRanges(turn, job, lever.text(), node)) return turn.Changed(job);
   } else {
-    // Events about new ranges of micro-batches may be held back (flapping.h). The lever `ranges` reports its total
-    // savings after the last step, so a held event is emitted before this note.
+    // Events about new ranges of micro-batches may be held back (flapping.h). After the last step the lever `ranges`
+    // reports its total savings in a last note, so a held event is emitted before the event of that note.
     if (lever.lever() == kRanges) TellRangesNow(turn, job);
     turn.Emit(&job, lever.lever(), lever.text(), node);
   }
-  // The note is saved so that a restarted coordinator does not emit it again.
+  // The note of the cost lever is saved, so that a restarted coordinator does not emit it as an event again.
   turn.Save(job);
 }
 

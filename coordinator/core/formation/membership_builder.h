@@ -24,7 +24,8 @@ struct Candidate {
   bool live = false;
   int step = 0;
   int attempt = 0;
-  // `holding.seconds` is 0 or less where the speed was not measured.
+  // `holding` says which micro-batches the trainer holds and how fast it is. `holding.seconds` is 0 or less where the
+  // speed was not measured.
   Holding holding;
   // `blocks` are the ranges [begin, end) of blocks of the optimizer's moments that the trainer holds, where these are
   // in shards. `total_blocks` is 0 where the trainer has all of the moments.

@@ -24,7 +24,8 @@ Candidate At(const std::string& trainer, int rank, int step, std::vector<int> ho
 Candidate Joins(const std::string& trainer) {
   Candidate candidate;
   candidate.trainer = trainer;
-  candidate.holding.seconds = 0;  // The speed was not measured.
+  // 0 seconds for a micro-batch stand for a speed that was not measured.
+  candidate.holding.seconds = 0;
   return candidate;
 }
 

@@ -22,7 +22,8 @@ struct Holding {
   std::vector<int> holds;
   // `computed` says how many of the micro-batches in `holds` are computed already.
   int computed = 0;
-  double seconds = 1;  // Seconds per micro-batch.
+  // `seconds` is how long the member takes for a micro-batch.
+  double seconds = 1;
 };
 
 // Removes from each member's `holds` the micro-batches that are out of range or that a lower rank holds, and sorts the

@@ -12,8 +12,8 @@
 namespace rekindle::core {
 namespace {
 
-// The suspicion that two ranks cannot work together is forgotten after this many times `exclusion_seconds` without a
-// failure.
+// The suspicion that two ranks cannot work together is forgotten after `kWellFactor` times `exclusion_seconds` without
+// a failure.
 constexpr double kWellFactor = 10;
 
 // Returns whether every member has entered the newest generation and holds its state.
@@ -83,7 +83,8 @@ double SecondsToSave(const State& state, const Job& job, double now) {
 }
 
 void SaveAtYield(Turn& turn, Job& job, bool nobody_stays) {
-  // If the members were told earlier to save, their seconds for that count from then and are not set again.
+  // If the members were told earlier to save a checkpoint, the seconds that they have for it count from then and are
+  // not set again.
   if (job.regroup.yield_checkpoint) return;
   job.regroup.yield_checkpoint = true;
   job.regroup.yield_within_seconds = nobody_stays ? SecondsToSave(turn.state, job, turn.now) : 0;

@@ -49,8 +49,8 @@ void End(const Turn& turn, Job& job) {
   job.record.set_ended_generation(job.record.membership().generation());
   turn.Save(job);
   job.regroup.silence.clear();
-  // Makes a planning cycle due where a node is lost. Slots on lost nodes were kept while this generation might still
-  // step, and other jobs may have them now.
+  // Makes a planning cycle due where a node is lost. Slots on lost nodes were kept while the generation that has ended
+  // might still step, and other jobs may have them now.
   turn.state.plan_due = turn.state.plan_due || turn.state.any_lost;
 }
 

@@ -56,7 +56,7 @@ std::vector<Candidate> ChooseHolders(const State& state, const Job& job, std::ve
   return pool;
 }
 
-// Frees all slots of the job for others, except those of its holders.
+// Frees all slots of the job for others, except those of the members that hold the job's final state.
 void FreeOtherSlots(const Turn& turn, const Job& job, const std::vector<Candidate>& holders) {
   for (auto& [name, node] : turn.state.nodes) {
     std::erase_if(node.slots, [&, &node_name = name](const auto& slot) {
@@ -68,9 +68,9 @@ void FreeOtherSlots(const Turn& turn, const Job& job, const std::vector<Candidat
   turn.Replan();
 }
 
-// Forms the generation that next tries to save the final state. Fewer members may be left than trained, so each shard
-// has only one holder here. With two holders of each, a member would have to hold more of the optimizer's state than
-// while it trained.
+// Forms the generation that next tries to save the final state. In that generation each shard has only one holder,
+// because fewer members may be left than trained. With two holders of each shard, a member would have to hold more of
+// the optimizer's state than while it trained.
 void FormToSave(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
   const Candidate best = *FindBest(pool);
   const Origin origin{Origin::Kind::kRank, best.step, best.attempt, "", ""};
@@ -227,7 +227,8 @@ void SaveFinalNow(Turn& turn, Job& job, const std::string& store) {
   if (!store.empty()) {
     job.record.set_final_store(store);
     job.record.mutable_job()->mutable_status()->set_final_store(store);
-    // The job's error tells why the earlier store could not take the final state, and says nothing about `store`.
+    // The job's error tells why the earlier store could not take the final state. It says nothing about the new store,
+    // so it is removed.
     finishing->clear_error();
     turn.Emit(&job, "final_store", absl::StrCat("the final checkpoint goes to ", store, ", as the user asked"));
   }

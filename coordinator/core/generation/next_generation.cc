@@ -57,11 +57,12 @@ std::string OnlyHolder(const Job& job, const std::vector<MemberView>& views) {
   return holder;
 }
 
-// Removes a member from the pool when two live ranks have failed each other before.
+// Counts which live ranks of a failed generation could not reach each other. Where two ranks have failed each other
+// before, one of them is to be left out of the next generation, and its node is kept out for a while.
 void CountAccusations(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   std::vector<Charge> charges;
   for (const MemberView& view : views) {
-    // A member that was silent or dead explains the failure, so no accusation counts.
+    // A member that was silent or dead explains why the generation failed, so no accusation by another member counts.
     if (view.standing != Standing::kStopped) return;
     if (view.trainer->report.generation() != job.record.membership().generation()) continue;
     for (const v1::Accusation& accusation : view.trainer->report.accusations()) {
@@ -131,13 +132,13 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   std::string early;
   for (const MemberView& view : views) {
     const bool gone = view.standing == Standing::kDead || view.standing == Standing::kLeftOut;
-    // A member that is gone counts only if its last report says that it had finished.
+    // The digest of a member that is gone is compared only if the member's last report says that it had finished.
     if (gone && !HasFinished(job, view)) continue;
     if (!gone && (view.standing != Standing::kStopped || view.trainer->report.phase() != v1::TRAINER_FINISHED))
       return false;
     const v1::TrainerReport& report = view.trainer->report;
     digests[report.state_digest()].push_back(ShortName(view.member->trainer()));
-    // Members whose states have equal digests have made equally many steps, so it does not matter whose step is taken.
+    // Members whose states have equal digests have made equally many steps, so `step` may be that of any of them.
     step = report.step();
     if (step < SpecOf(job).training().steps()) early = Bounded(report.stop_reason());
     finished += !gone;

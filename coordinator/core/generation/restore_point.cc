@@ -106,7 +106,7 @@ void TellOnce(Turn& turn, Job& job, const std::string& kind, const v1::Checkpoin
     turn.Emit(&job, kind, why);
 }
 
-// Describes why the job waits while too few candidates can restore `wanted`.
+// Describes why the job waits while too few candidates can restore the checkpoint `wanted`.
 RestorePoint WaitFor(Turn& turn, Job& job, const v1::Checkpointed& wanted, const Found& found) {
   const std::string& store = SpecOf(job).checkpoint().store();
   RestorePoint point;

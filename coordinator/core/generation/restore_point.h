@@ -16,10 +16,11 @@
 namespace rekindle::core {
 
 struct RestorePoint {
-  // `waits_for` says why nothing can be restored now. It is empty where `pool` can restore `origin`.
+  // `waits_for` says why no state can be restored now. It is empty where the candidates in `pool` can restore the state
+  // that `origin` names.
   std::string waits_for;
   Origin origin;
-  // `pool` holds the candidates that can restore `origin`.
+  // `pool` holds the candidates that can restore the state that `origin` names.
   std::vector<Candidate> pool;
 };
 

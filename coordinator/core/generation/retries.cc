@@ -18,8 +18,8 @@ namespace {
 constexpr double kShortestSeconds = 0.1;
 constexpr double kLongestSeconds = 30;
 
-// Returns whether `next` is a retry. A generation with smaller micro-batches, after a trainer ran out of memory, is no
-// retry. State of a later step proves that a step was completed, even if nobody has said so.
+// Returns whether the membership `next` is a retry. A generation with smaller micro-batches, after a trainer ran out of
+// memory, is no retry. State of a later step proves that a step was completed, even if nobody has said so.
 bool IsRetry(const Job& job, const v1::Membership& next) {
   const v1::Membership& last = job.record.membership();
   if (last.members_size() != next.members_size() || SizeHasChanged(job)) return false;

@@ -126,7 +126,8 @@ TEST_F(RetriesTest, SmallerMicroBatchesAreAnotherTry) {
   Run("cancel");
   Run("submit other micro_batches=16 micro_batch=8 reduce=fp32");
   Run("trainer n1/0,n2/0 incarnation=2 micro_batch=8");
-  // The micro-batch of the generations is 8, 4, 2 and 1 samples in turn.
+  // A trainer runs out of memory in each of three generations, so the micro-batch of the generations is 8, 4, 2 and 1
+  // samples in turn. A generation with a smaller micro-batch does not count as a retry.
   for (int generation = 2; generation <= 4; ++generation) {
     Run("follow all");
     Run("interrupt n1/0 out_of_memory=no-room");

@@ -20,7 +20,7 @@ constexpr int kMost = 64;
 
 class WorldSizeTest : public testing::Test {
  protected:
-  // Names such as "n000" sort in the order in which they are counted.
+  // The numbers in the names of nodes, such as "n007", have leading zeros, so that the nodes sort by their numbers.
   static std::string Node(int i) { return absl::StrCat("n", absl::Dec(i, absl::kZeroPad3)); }
   static std::string Trainers(int first, int count) {
     std::string names;

@@ -74,7 +74,8 @@ std::vector<std::pair<double, std::string>> Over(const State& state) {
   return over;
 }
 
-// Forgets jobs without a record of which nothing has run for a while. What these jobs saved stays in their stores.
+// Forgets found jobs, which have no record, when nothing of them has run for a while. What these jobs saved stays in
+// their stores.
 void ForgetFound(Turn& turn) {
   auto& found = turn.state.found;
   for (auto at = found.begin(); at != found.end();) {

@@ -13,9 +13,10 @@ namespace rekindle::core {
 // agent may report an exit again this late.
 inline constexpr double kRememberSeconds = 600;
 
-// Returns what is known of that trainer, which may be nothing yet. Notes that something is said of the trainer now, by
-// itself or by its agent. Where the job knows as many trainers as it may, forgets the one of which nothing was said for
-// the longest time, and counts that in `Effects::crowded_out`. Returns null where all of them are needed.
+// Returns what the job knows of the trainer, which may be nothing yet. Notes that the trainer or its agent says
+// something of the trainer now. Where the job knows as many trainers as it may, forgets the one of which nothing was
+// said for the longest time, and counts that in `Effects::crowded_out`. Returns null where the job needs all trainers
+// that it knows.
 Trainer* Remember(Turn& turn, Job& job, const std::string& trainer);
 
 // Forgets trainers of which nothing was said for `kRememberSeconds`, dead or not. Keeps those that are needed: members

@@ -102,7 +102,8 @@ class ToldTest : public testing::Test {
     submit.record.mutable_job()->mutable_status()->mutable_resolved_spec()->mutable_workers()->set_min(1);
     cluster_.Step(submit, kStart);
   }
-  // Lets a trainer report that the job refuses. Returns how many events told of the refusal.
+  // Lets a trainer send a report with a wrong secret, which the job refuses. Returns how many events told of the
+  // refusal.
   size_t Refuse(const std::string& trainer) {
     TrainerReported event{NewTrainer(trainer, 1, "uid", "another")};
     event.report.set_sequence(++sequence_);

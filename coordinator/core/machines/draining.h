@@ -1,5 +1,5 @@
-// Handles nodes that have to leave. Either a user asked for it, or the node said so itself (SIGTERM, a cloud's notice).
-// The node may take its notice back until it is drained.
+// Handles nodes that have to leave, because a user has asked for that, or because the node itself has announced it
+// (after SIGTERM or a cloud's notice). The node may take its notice back until it is drained.
 #ifndef REKINDLE_COORDINATOR_CORE_MACHINES_DRAINING_H_
 #define REKINDLE_COORDINATOR_CORE_MACHINES_DRAINING_H_
 

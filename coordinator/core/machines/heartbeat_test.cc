@@ -13,7 +13,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Sets the field, or adds to it, so that it no longer has its default.
+// Changes one field of the message, so that the field no longer has its default. Adds an element to a repeated field.
 void Change(Message& message, const FieldDescriptor& field) {
   const auto& reflection = *message.GetReflection();
   if (field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
@@ -38,7 +38,8 @@ void Change(Message& message, const FieldDescriptor& field) {
   }
 }
 
-// SaysTheSame does not compare the fields of this list. Whom the node obeys (`obeys`) concerns only the server.
+// `kNewEachTime` lists the fields of a node's report that SaysTheSame does not compare. Whom the node obeys (`obeys`)
+// concerns only the server.
 const std::set<std::string> kNewEachTime = {"known_revision", "wait_ms", "logs", "hint", "obeys"};
 
 TEST(Heartbeat, EveryOtherFieldIsNews) {

@@ -188,8 +188,8 @@ const NameClaim* FindClaim(const NodeState& node, const std::string& agent) {
 
 bool MaySpeakFor(const NodeState& node, const std::string& agent) {
   if (node.record.incarnation().empty() || node.record.agent_incarnation() == agent) return true;
-  // The report of a new agent of the node may have been refused, so that the record does not have this agent. Then the
-  // node's error is meant for it.
+  // The report of a new agent of the node may have been refused, so that the node's record does not name this agent.
+  // Then the node's error is meant for this agent.
   return !node.error.empty() && FindClaim(node, agent) == nullptr;
 }
 

@@ -9,7 +9,8 @@
 
 namespace rekindle::core {
 
-// Returns whether this cluster has ordered what runs in that pool, or a node of the pool serves this cluster.
+// Returns whether the machines in the pool are this cluster's: it has ordered them, or a node of the pool has
+// registered with it.
 bool IsOurs(const State& state, const std::string& name, const PoolState& pool);
 
 // Records that this cluster has ordered the machines of the pool. The record survives a restart.

@@ -39,7 +39,7 @@ std::vector<std::string> Overdue(const PoolState& pool);
 // Returns the nodes of the pool's machines that have not registered and are not overdue.
 std::vector<std::string> Unregistered(const State& state, const PoolState& pool);
 
-// Moves the times of the pool's machines by `step` seconds, because the clock was set by so much.
+// Moves the times of the pool's machines by `step` seconds, because the coordinator's clock was set by as many seconds.
 void FollowClock(const Turn& turn, double step, PoolState& pool);
 
 }  // namespace rekindle::core

@@ -16,7 +16,8 @@ namespace {
 
 // At most this many names of damaged checkpoints are remembered for a job.
 constexpr int kMaxDamaged = 100;
-constexpr size_t kMaxName = 200;  // Bytes of a manifest's name.
+// A manifest's name has at most this many bytes.
+constexpr size_t kMaxName = 200;
 
 bool IsNewer(const v1::Checkpointed& a, const v1::Checkpointed& b) {
   return b.manifest().empty() || std::tuple(a.step(), a.generation()) > std::tuple(b.step(), b.generation());

@@ -74,8 +74,8 @@ int CountRedone(const Job& job, const v1::Membership& next, const std::vector<Me
   std::set<int> lost;
   for (const MemberView& view : views) {
     if (view.standing == Standing::kStopped) {
-      // Where a stopped member has made fewer steps than those from which `next` goes on, others have completed the
-      // interrupted step, and nothing of it is computed again.
+      // Where a stopped member has made fewer steps than those from which the membership `next` goes on, other members
+      // have completed the interrupted step, and nothing of it is computed again.
       const v1::TrainerReport& report = view.trainer->report;
       if (report.step() < next.step() || report.attempt() != next.attempt()) return 0;
       continue;

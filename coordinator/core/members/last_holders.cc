@@ -37,8 +37,8 @@ void Tell(Turn& turn, Job& job, const std::vector<Candidate>& pool, const std::v
   const std::string goes_on = stops ? absl::StrCat("the job is to stop: `rekindle resume ", job.record.job().name(),
                                                    "` makes it try again, and the node ")
                                     : "the job trains on, tries again, and ";
-  // Members of a job that trains on have tried to save. If they report no error, the store gave no answer. Members of a
-  // job that is to stop may not have tried yet, so the event does not say so of them.
+  // Members of a job that trains on have tried to save. If they report no error, the store gave no answer, and the
+  // event says so. Members of a job that is to stop may not have tried yet, so the event does not blame the store.
   const std::string error = SaveError(job, IdsOf(pool), stops ? "" : kNoAnswer);
   const std::string not_saved = error.empty() ? "is not saved" : absl::StrCat("could not be saved: ", error);
   turn.Emit(
@@ -51,8 +51,8 @@ void Tell(Turn& turn, Job& job, const std::vector<Candidate>& pool, const std::v
 }  // namespace
 
 bool StayToSave(Turn& turn, Job& job, const std::vector<Candidate>& pool) {
-  // The first call lets the members go on for one more try to save. That needs another generation, and a job that is to
-  // stop forms none.
+  // The first call of StayToSave lets the members go on for one more try to save. That try needs another generation,
+  // and a job that is to stop forms none.
   if (!MustStop(job) && !std::exchange(job.regroup.save_tried, true)) return true;
   std::vector<std::string> nodes;
   for (const Candidate& candidate : pool) {

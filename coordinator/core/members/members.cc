@@ -36,7 +36,7 @@ void TakeStraggler(Turn& turn, Job& job, const v1::TrainerReport& report, v1::Me
           ? TellStraggler(turn, job, "straggler_ended",
                           absl::StrCat(ShortName(report.trainer()), " is no straggler any more"), report.node())
           : TellStraggler(turn, job, "straggler", Bounded(report.straggler()), report.node());
-  // The job is saved so that a restarted coordinator does not emit the same event again.
+  // The job is saved so that a restarted coordinator does not emit the event about this straggler again.
   if (is_told) turn.Save(job);
 }
 

@@ -15,8 +15,10 @@ namespace rekindle::core {
 // A Place says where a member runs.
 struct Place {
   std::string node;
-  std::string zone;      // Empty where the zone is not known.
-  bool leaving = false;  // The member's node drains.
+  // `zone` is empty where the zone of the member's node is not known.
+  std::string zone;
+  // `leaving` says that the member has to leave, with its node or alone.
+  bool leaving = false;
 };
 
 // Returns the ranks of the first and second holder of each shard. Each member that stays is the first holder of one

@@ -14,7 +14,7 @@ TEST(ShardHolders, AreOnDifferentNodesAndShareTheBurden) {
   EXPECT_EQ(PairHolders({{"a", "", false}, {"b", "", false}, {"c", "", false}}), (Holders{{0, 1}, {1, 2}, {2, 0}}));
   EXPECT_EQ(PairHolders({{"a", "", false}, {"a", "", false}, {"b", "", false}, {"b", "", false}}),
             (Holders{{0, 2}, {1, 3}, {2, 0}, {3, 1}}));
-  // All members are on one node, and a second holder in another process is better than none.
+  // All members are on one node. A second holder of a shard in another process on that node is better than none.
   EXPECT_EQ(PairHolders({{"a", "", false}, {"a", "", false}}), (Holders{{0, 1}, {1, 0}}));
 }
 
@@ -57,11 +57,12 @@ TEST(ShardHolders, TheNewestStepThatIsThereAsAWholeIsTheBest) {
   EXPECT_EQ(FindBest({Holder(7, {{0, 3}}), Holder(7, {{3, 6}})})->step, 7);
   EXPECT_EQ(FindBest({Holder(7, {{0, 3}}), Holder(7, {{4, 6}})}), nullptr);
   EXPECT_EQ(FindBest({Holder(7, {{0, 3}}), Holder(7, {{3, 5}})}), nullptr);
-  // One holder has applied step 8. The other has prepared it in the first case, and not in the second.
+  // One holder of shards has applied step 8. Where the other holder has prepared step 8, together they have all of that
+  // step. Where it has not, they have no whole step, unless a third holder has the missing shards of step 7.
   EXPECT_EQ(FindBest({Holder(8, {{0, 4}}), Holder(7, {{2, 6}}, true)})->step, 8);
   EXPECT_EQ(FindBest({Holder(8, {{0, 4}}), Holder(7, {{2, 6}})}), nullptr);
   EXPECT_EQ(FindBest({Holder(8, {{0, 4}}), Holder(7, {{2, 6}}), Holder(7, {{0, 2}})})->step, 7);
-  // Both holders have prepared step 8 and none has applied it, so that nobody has the weights of that step.
+  // Both holders of shards have prepared step 8, but neither has applied it, so nobody has the weights of that step.
   EXPECT_EQ(FindBest({Holder(7, {{0, 4}}, true), Holder(7, {{2, 6}}, true)})->step, 7);
   // Without shards each member has all of the state, so the newest step counts. With shards, a member that holds none
   // of them still has the weights of step 8, and the other member has prepared all moments of that step.

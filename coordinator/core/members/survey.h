@@ -14,9 +14,9 @@ enum class Standing {
   // The member is certainly dead: its agent, its node's new incarnation or the trainer itself said so, or it was
   // removed from the job.
   kDead,
-  // The member says that its communicator is gone, and waits.
+  // The member has stopped: it says that its communicator is gone, and waits to be told how to go on.
   kStopped,
-  // The member has not stopped within the time that it had for that in this regroup.
+  // The member has not stopped within the time that it had to stop in the running regroup.
   kLeftOut,
   kAwaited,
 };

@@ -33,9 +33,10 @@ struct Removal {
   std::string reason;
 };
 
-// Counts the failure for each pair of ranks that `primary` names. When a pair has failed before, returns which rank of
-// it leaves: the one that more peers accuse, else the one with fewer micro-batches, else the one of the higher rank.
-// `keep` is the trainer that alone holds the state, if there is one. It never leaves.
+// Counts the failure for each pair of ranks in `primary`, the charges that name the failure's cause. When a pair has
+// failed before, returns which rank of it leaves: the one that more peers accuse, else the one with fewer
+// micro-batches, else the one of the higher rank. `keep` is the trainer that alone holds the state, if there is one. It
+// never leaves.
 std::optional<Removal> CountFailure(v1::Suspicions& suspicions, const std::vector<Charge>& primary,
                                     const v1::Membership& membership, const std::string& keep = "");
 

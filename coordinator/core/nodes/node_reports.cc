@@ -30,7 +30,7 @@ namespace {
 
 constexpr size_t kMaxNodes = 10'000;
 
-// Adds a fault to every job with a member on that node, but for paused jobs, of which nothing runs.
+// Adds a fault of the node to every job that has a member there, but for paused jobs, of which nothing runs.
 void TellMembers(Turn& turn, const std::string& node, FaultKind kind, const std::string& reason) {
   bool told = false;
   for (auto& [uid, job] : turn.state.jobs) {
@@ -215,8 +215,8 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     }
     turn.state.watch_nodes_at = std::min(
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
-    // The agent of a draining node is told to leave only while it is heard of. Where it was not told yet, this report
-    // makes that possible, so the core has to act on it.
+    // The agent of a draining node is told to leave only while it is heard of. If it was not told yet, it can be told
+    // after this report, so the core has to act on the report.
     const bool goes_home = node.record.draining() && node.record.drained_agent() != report.agent_incarnation();
     return TakeRecords(turn, report) || goes_home;
   }

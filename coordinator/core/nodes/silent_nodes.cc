@@ -29,7 +29,7 @@ void NoteSilence(Turn& turn, NodeState& node) {
 using ByNode = std::unordered_map<std::string_view, double>;
 
 // Returns by when a trainer of each node is expected to report next. A step that completes proves all of its members
-// alive. The keys point into the state.
+// alive. The names of nodes in the map point into the state.
 ByNode TrainersSpeakBy(const State& state) {
   // `asked` maps each node that does not answer a probe to the time at which it was asked.
   ByNode asked;
@@ -62,7 +62,7 @@ ByNode TrainersSpeakBy(const State& state) {
 
 struct Deadline {
   double at = 0;
-  // `patience` is how many seconds before `at` the node's next report is due.
+  // The node counts as lost at the time `at`. Its next report is due `patience` seconds before that time.
   double patience = 0;
 };
 
@@ -98,7 +98,8 @@ void SetLost(Turn& turn, NodeState& node, bool lost, double silent_seconds) {
   }
   turn.Replan();
   for (const auto& [slot, uid] : node.slots) {
-    // Jobs that wait for workers count the slots of nodes that are there, so they are looked at again.
+    // Jobs that wait for workers count the slots of nodes that are there. So the jobs with slots on the node are looked
+    // at again, because the node is lost now or heard of again.
     const auto job = turn.state.jobs.find(uid);
     if (job != turn.state.jobs.end()) turn.Wake(job->second, turn.now);
   }

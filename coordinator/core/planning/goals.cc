@@ -40,8 +40,8 @@ scheduler::Recovery RecoveryOf(const State& state, const Job& job) {
 }
 
 int IndexOf(const std::vector<std::string>& pools, const std::string& pool) {
-  // This check saves time: most calls ask for the pool that a unit leaves or was interrupted in, and most units have no
-  // such pool, so that the name is empty.
+  // An empty name is answered at once, to save time. Most calls ask for the pool that a unit leaves or was interrupted
+  // in, and most units have no such pool, so that its name is empty.
   if (pool.empty()) return scheduler::kNone;
   const auto at = std::find(pools.begin(), pools.end(), pool);
   return at == pools.end() ? scheduler::kNone : static_cast<int>(at - pools.begin());
@@ -78,7 +78,8 @@ bool TakesOrders(const PriceBook& book) {
 // Returns a simulated world in which all pools have room. Goals that cannot be reached there cannot be reached at all.
 fleet::World WorldOf(const State& state, const fleet::FleetJob& job, const std::string& device, double unix_now) {
   fleet::World world;
-  std::map<double, int> there;  // Slots by the speed of their nodes.
+  // `there` maps the speeds of nodes to how many slots the nodes of that speed have.
+  std::map<double, int> there;
   for (const auto& [name, node] : state.nodes) {
     const PoolPrices* pool = FindPool(state.prices, node.record.pool());
     const bool ordered = pool != nullptr && pool->ordered;

@@ -31,7 +31,7 @@ scheduler::Policy PolicyOf(const State& state, const Job& job);
 double HoursSinceSubmit(const Turn& turn, const Job& job);
 
 // Updates `job.wishes.view`, which is what the job's planner sees: the work that is left, the deadline, how long starts
-// take, and the job's units. A pool is an index into `pools` there.
+// take, and the job's units. The view names a pool by its index in `pools`.
 void UpdateView(Turn& turn, Job& job, const std::vector<std::string>& pools);
 
 }  // namespace rekindle::core

@@ -157,7 +157,8 @@ class Cycle {
   bool MustLeaveNow(size_t j, const std::vector<int>& leaving) const {
     const int above = plans_[j].allotment.taken_by;
     if (above == scheduler::kNone) return true;
-    // The job above stops in this cycle because gangs would wait for each other, so it does not take the slots now.
+    // The job that is to take the slots is itself stopped in this cycle, so that gangs do not wait for each other. So
+    // it does not take the slots now.
     if (view_.jobs[above].circles) return false;
     if (!CanTake(view_.jobs[above], view_.jobs[j], leaving)) return false;
     return !view_.jobs[above].runs || MustLeaveNow(above, leaving);
@@ -196,7 +197,8 @@ class Cycle {
     job.giving_up.clear();
   }
 
-  // Gives up what the job has beyond its allotment. Where members of it live, that happens at a step boundary.
+  // Gives up the slots that the job has beyond its allotment. A slot in which a member lives is given up at a step
+  // boundary.
   void Give(size_t j) {
     JobSlots& slots = view_.jobs[j];
     Job& job = *slots.job;
@@ -250,7 +252,8 @@ class Cycle {
   Turn& turn_;
   PlanView view_;
   std::vector<scheduler::JobPlan> plans_;
-  // `again_` holds jobs in order of submission, because where they lie in memory must decide nothing.
+  // `again_` holds the jobs that have to be looked at again, as indices in order of submission, because the addresses
+  // of jobs in memory must decide nothing.
   std::set<size_t> again_;
   // `why_` says for each group why more nodes are ordered.
   std::vector<std::string> why_;

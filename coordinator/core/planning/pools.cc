@@ -96,7 +96,8 @@ class Ordering {
     order_.nodes = wanted;
     SetSurplus();
     if (order_.surplus == Surplus::kEnds && wanted < stay) {
-      // Machines that have not registered go first, because they certainly serve no job.
+      // Where fewer machines are wanted, those that have not registered are to end first, because they certainly serve
+      // no job.
       const std::vector<std::string> first = Unregistered(turn_.state, pool_);
       order_.release.insert(order_.release.end(), first.begin(), first.end());
     }

@@ -100,7 +100,8 @@ bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at) {
 }
 
 void FreeSlots(State& state) {
-  // `serving` is hashed because it is looked up for every slot.
+  // `serving` maps uids to the jobs that slots may serve. It is hashed, not ordered, because it is looked up for every
+  // slot.
   absl::flat_hash_map<std::string_view, const Job*> serving;
   for (const auto& [uid, job] : state.jobs) {
     if (!IsOver(job) && (!job.record.released() || IsBehind(job))) serving[uid] = &job;

@@ -36,7 +36,7 @@ std::vector<std::string> StoresToRead(const State& state, const std::string& nod
   for (const auto& [uid, job] : state.found) {
     if (ReadsStoreOf(state, node, job)) (job.stored.empty() ? first : again).push_back(uid);
   }
-  // Jobs whose store was read once come last, to make room for the others.
+  // Found jobs whose store was read before come last in the list, so that the list has room for the others.
   first.insert(first.end(), again.begin(), again.end());
   if (first.size() > checkpoint::kMostStoredJobs) first.resize(checkpoint::kMostStoredJobs);
   return first;

@@ -20,8 +20,8 @@ using google::protobuf::util::MessageDifferencer;
 
 constexpr char kUid[] = "0123456789abcdef";
 
-// These two lists decide for each field of a record whether job.json keeps it. A new field in neither list fails
-// NoFieldIsForgotten (see LeaveOut in job_json.cc).
+// `kLeftOut` and `kKept` decide for each field of a job's record whether job.json keeps it. A new field in neither of
+// them fails NoFieldIsForgotten (see LeaveOut in job_json.cc).
 const std::set<std::string> kLeftOut = {"secret",
                                         "membership.members",
                                         "membership.shards",
@@ -117,7 +117,7 @@ const std::set<std::string> kKept = {"job.name",
                                      "job.status.epoch_steps",
                                      "job.status.cost",
                                      "job.status.final_store"};
-// job.json keeps some fields of these messages and leaves others out.
+// `kDivided` names the messages of which job.json keeps some fields and leaves others out.
 const std::set<std::string> kDivided = {"decided", "job", "job.status", "membership"};
 
 // Calls `visit` with the path of each field that job.json keeps or leaves out as a whole.

@@ -153,7 +153,9 @@ size_t LongestField(const google::protobuf::Descriptor& message) {
   size_t longest = 0;
   for (int i = 0; i < message.field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *message.field(i);
-    size_t value = 5;  // Bytes.
+    // `value` is how many bytes the field's value may take: 5 for the word `false`, or more for the name of an enum's
+    // value.
+    size_t value = 5;
     if (field.message_type() != nullptr) longest = std::max(longest, LongestField(*field.message_type()));
     for (int k = 0; field.enum_type() != nullptr && k < field.enum_type()->value_count(); ++k) {
       value = std::max(value, field.enum_type()->value(k)->name().size() + 2);
@@ -166,7 +168,8 @@ size_t LongestField(const google::protobuf::Descriptor& message) {
 TEST(JobFileTest, JsonOfASpecGrowsNoMoreThanIsSaid) {
   EXPECT_LE(LongestField(*v1::JobSpec::descriptor()), 2 * kMostJsonGrowth);
   v1::JobSpec spec;
-  // JSON needs six characters for each of these control characters.
+  // The text in this spec is made of control characters. JSON needs six characters for each of them, so the spec would
+  // leave no room in job.json.
   for (int i = 0; i < 3000; ++i) spec.mutable_data()->add_text(std::string(10, '\1'));
   EXPECT_TRUE(absl::IsInvalidArgument(CheckFitsJobFile(spec)));
 }

@@ -13,14 +13,15 @@ namespace {
 // At most this many reports are kept while the coordinator listens. Whoever reports beyond that is heard again later.
 constexpr size_t kMostKept = 200'000;
 
-// Returns the key under which the sender's next report replaces the one in this event. Returns an empty string where
-// the event is no report.
+// Returns the key under which a report is kept while the coordinator listens. The sender's next report has the same
+// key, and replaces the report. Returns an empty string where the event is no report.
 std::string SenderOf(const Event& event) {
   if (const auto* node = std::get_if<NodeReported>(&event)) {
     return absl::StrCat("1 ", node->report.node(), " ", node->report.agent_incarnation());
   }
   if (const auto* trainer = std::get_if<TrainerReported>(&event)) {
-    // The key includes the secret, so that a sender that does not know it replaces nobody's report.
+    // The key of a trainer's report includes the secret that the report gives for the job, so that a sender that does
+    // not know the job's secret replaces nobody's report.
     return absl::StrCat("2 ", trainer->report.job_uid(), " ", trainer->report.trainer(), " ",
                         trainer->report.job_secret());
   }

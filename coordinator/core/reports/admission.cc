@@ -88,7 +88,8 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   job.formed_step = job.record.membership().step();
   const int step = job.record.job().status().step(), saved = job.record.job().status().checkpoint_step();
   job.completed_step =
-      // All members had applied the steps that the checkpoint contains, except perhaps for the last of these steps.
+      // The step in the job's status may come from the newest checkpoint. All members had applied the steps in that
+      // checkpoint, except perhaps for the last one, so the last one does not count as completed.
       step > 0 && step <= saved ? step - 1 : step;
   RaiseStep(turn, job, saved);
   const v1::JobState state = job.record.job().status().state();

@@ -22,7 +22,8 @@ namespace {
 
 // At most this many found jobs are shown. The trainers of further ones are left alone as well.
 constexpr size_t kMostFound = 1000;
-constexpr size_t kMaxName = 300;  // Bytes.
+// `kMaxName`, `kMaxReport`, `kMaxSpec` and `kMaxProblem` limit, in bytes, what a report may say of a found job.
+constexpr size_t kMaxName = 300;
 constexpr size_t kMaxReport = 300 << 10;
 constexpr size_t kMaxSpec = 1 << 20;
 constexpr size_t kMaxProblem = 300;
@@ -108,8 +109,8 @@ void TakeWantedTrainer(Turn& turn, const v1::DesiredTrainer& wanted) {
   Show(turn, found->second);
 }
 
-// Returns why the file in the store does not prove whose job it is that runs with that secret. Returns an empty string
-// where it does.
+// Returns why the file in a found job's store does not prove whose job it is. `secret` is the secret that agents report
+// for the job. Returns an empty string where the file proves it.
 std::string WhyNotProven(const State& state, const v1::JobFile& file, const std::string& secret) {
   const std::string foreign = WhyForeign(state, file);
   if (!foreign.empty() || file.over()) return foreign;
@@ -208,7 +209,8 @@ void TakeReportOfFound(Turn& turn, const v1::TrainerReport& report) {
 }
 
 void TakeReportOfFound(Turn& turn, NodeState& node, const v1::NodeReport& report) {
-  std::map<std::string, std::set<std::string>> runs;  // Keyed by job uid.
+  // `runs` maps the uid of each job that nobody knows to its trainers that run on the node.
+  std::map<std::string, std::set<std::string>> runs;
   for (const v1::TrainerProcess& process : report.trainers()) {
     const bool is_unknown = process.running() && turn.state.jobs.count(process.job_uid()) == 0;
     if (!is_unknown || !IsName(process.trainer()) || NodeOf(process.trainer()) != report.node()) continue;

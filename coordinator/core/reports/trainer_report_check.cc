@@ -47,7 +47,8 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
       !common::IsAmount(report.learning_rate()) || !common::IsAmount(report.checkpoint_interval_seconds())) {
     return "a time or rate is negative or not finite";
   }
-  constexpr double kShortest = 1e-7, kLongest = 1e6;  // Seconds.
+  // A micro-batch may take from `kShortest` to `kLongest` seconds.
+  constexpr double kShortest = 1e-7, kLongest = 1e6;
   if (report.micro_batch_seconds() != 0 &&
       (report.micro_batch_seconds() < kShortest || report.micro_batch_seconds() > kLongest)) {
     return "micro_batch_seconds cannot be meant";

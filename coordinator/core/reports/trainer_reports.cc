@@ -160,7 +160,7 @@ void TakeInterval(Turn& turn, Job& job, const v1::TrainerReport& report) {
   status->set_checkpoint_interval_seconds(report.checkpoint_interval_seconds());
   status->set_checkpoint_interval_reason(reason);
   turn.Emit(&job, "checkpoint_interval", reason, report.node());
-  // The job is saved so that a restarted coordinator does not emit the same event again.
+  // The job is saved so that a restarted coordinator does not emit the event about this checkpoint interval again.
   turn.Save(job);
 }
 

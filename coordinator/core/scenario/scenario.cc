@@ -19,7 +19,8 @@ constexpr double kCallSeconds = 0.1;
 
 void SetTraining(const ScenarioOptions& options, v1::JobSpec::Training* training) {
   training->set_global_batch(ToInt(Get(options, "micro_batches", "6")));
-  // ToInt reads the value "auto" as 0.
+  // With the option micro_batch=auto, the spec gets the size 0, which means that the job finds the size by itself.
+  // ToInt reads the word "auto" as 0.
   training->set_micro_batch(ToInt(Get(options, "micro_batch", "1")));
   training->set_steps(ToInt(Get(options, "steps", "100")));
   training->set_reduce(Get(options, "reduce", "exact"));

@@ -35,10 +35,12 @@ std::vector<std::string> DescribeMembership(const v1::Membership& membership);
 std::string DescribeDirective(const v1::TrainerDirective& directive);
 std::string DescribeDirective(const v1::NodeDirective& directive);
 
-// Reads POOL=CAPACITY:PRICE[/PRICE@FROM...][:ON_DEMAND[:MAX[:CARBON_REGION[:WATTS[:OFFER[:DEVICE[:SPEED]]]]]]] and
+// Reads the prices of pools from a command's options
+// POOL=CAPACITY:PRICE[/PRICE@FROM...][:ON_DEMAND[:MAX[:CARBON_REGION[:WATTS[:OFFER[:DEVICE[:SPEED]]]]]]] and
 // stale_after=SECONDS.
 PriceBook ToPrices(const ScenarioOptions& options);
-// Reads REGION=FIRST_HOUR:INTENSITY[*HOURS],..., until=SECONDS and stale_after=SECONDS.
+// Reads the carbon intensity of regions from a command's options REGION=FIRST_HOUR:INTENSITY[*HOURS],..., until=SECONDS
+// and stale_after=SECONDS.
 CarbonBook ToCarbon(const ScenarioOptions& options);
 std::vector<std::string> DescribeCost(const v1::Cost& cost);
 

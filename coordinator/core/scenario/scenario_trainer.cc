@@ -51,7 +51,7 @@ struct Field {
   v1::TrainerReport& report;
 };
 
-// Each of these functions sets one field of the report to the option's value.
+// SetNumber, SetFlag, SetReal and SetText each set one field of a trainer's report to the value of an option.
 template <auto kSet>
 std::string SetNumber(const Field& to) {
   (to.report.*kSet)(ToInt(to.value));
@@ -96,8 +96,8 @@ std::string SetLever(const Field& to) {
   return "";
 }
 
-// The value "3-7", for example, names the first and last micro-batch of the range that the ranks have cut for the
-// trainer.
+// The option "assigned" gives the range of micro-batches that the ranks have cut for the trainer: "3-7", for example,
+// names the first and last of them.
 std::string SetAssigned(const Field& to) {
   const std::vector<std::string> ends = absl::StrSplit(to.value, '-');
   to.report.clear_assigned();
@@ -105,15 +105,15 @@ std::string SetAssigned(const Field& to) {
   return "";
 }
 
-// The option's value says at what the trainer is slow, and "no" says that it is not slow any more.
+// The option "straggler" says at what the trainer is slow. Its value "no" says that the trainer is not slow any more.
 std::string SetStraggler(const Field& to) {
   to.report.set_straggler_cause(to.value == "no" ? "" : to.value);
   to.report.set_straggler(absl::StrCat(ShortName(to.report.trainer()), " is slow at ", to.value));
   return "";
 }
 
-// The option's value "none" says that the trainer finds no checkpoint any more. The option "durable" says that the
-// checkpoint is in the store, and not in memory alone.
+// The option "restorable" names the checkpoint that the trainer finds. Its value "none" says that the trainer finds no
+// checkpoint any more. The option "durable" says that the checkpoint is in the store, and not in memory alone.
 std::string SetRestorable(const Field& to) {
   to.report.clear_restorable();
   if (to.value != "none") SetCheckpoint(to.value, to.report.mutable_restorable());
@@ -151,8 +151,8 @@ std::string SetAccusations(const Field& to) {
   return "";
 }
 
-// The option's value "no" says that the trainer does not report its membership. With "other" it reports one that
-// another coordinator would have told it, and with any other value one that nobody would have told it.
+// The option "told" says which membership the trainer reports. With "no" it reports none, with "other" it reports one
+// that another coordinator would have told it, and with any other value one that nobody would have told it.
 std::string SetTold(const Field& to) {
   v1::Membership& told = *to.report.mutable_membership();
   told.set_reason(to.value);

@@ -62,7 +62,7 @@ class Market {
     std::deque<double> stops;
   };
 
-  // These functions play the coordinator, users and providers. They are in market.cc.
+  // The functions that play the coordinator, users and providers are in market.cc.
   void Start();
   void Feed(const Event& event);
   void Note(const std::string& line);
@@ -71,7 +71,7 @@ class Market {
   void Provide();
   void Tick();
 
-  // These functions play agents and trainers. They are in market_work.cc.
+  // The functions that play agents and trainers are in market_work.cc.
   void Agents();
   void Obey(const std::string& node, Machine& machine);
   void Trainers();
@@ -79,7 +79,7 @@ class Market {
   void End(const std::string& trainer, int code);
   void Report(Process& process);
 
-  // These functions check what the coordinator decides. They are in market_checks.cc.
+  // The functions that check what the coordinator decides are in market_checks.cc.
   void CheckEvent(const v1::Event& event);
   void Check();
   bool CouldRun(const std::string& uid) const;
@@ -103,9 +103,12 @@ class Market {
   std::map<std::string, v1::PoolRecord> pool_records_;
   std::map<std::string, Pool> pools_;
   std::map<std::string, Machine> machines_;
-  std::map<std::string, Process> processes_;  // Keyed by trainer.
-  std::map<std::string, Wish> wishes_;        // Keyed by uid.
-  std::map<std::string, int> starts_;         // Keyed by slot.
+  // `processes_` maps the identity of a trainer to its process.
+  std::map<std::string, Process> processes_;
+  // `wishes_` maps the uid of a job to what its user wants, and to what has become of the job so far.
+  std::map<std::string, Wish> wishes_;
+  // `starts_` maps a slot, as "<node>/<slot>", to the number of trainers that were started there.
+  std::map<std::string, int> starts_;
   std::deque<std::string> journal_;
   std::string violation_;
   int preemptions_ = 0;

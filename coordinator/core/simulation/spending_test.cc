@@ -48,17 +48,20 @@ TEST(Spending, WhatRanIsOnTheBillAndTheBudgetIsKept) {
 // commit.
 TEST(Spending, HoldsWhereItDidNot) {
   for (const uint64_t seed : {
-           // The coordinator went away right after its job had got its first nodes, and the time until it came back was
-           // not charged.
+           // In this world the coordinator went away right after its job had got its first nodes. The time until it
+           // came back was once not charged.
            102001,
-           // A job that had held no nodes for a while got some, and the coordinator went away. Then the time without
-           // nodes was charged, too.
+           // In this world a job that had held no nodes for a while got some, and the coordinator went away. The job
+           // was once charged for the time without nodes, too.
            300596,
-           // A released job's lost nodes were charged for longer than they could run, until something else happened.
+           // In this world a released job was once charged for lost nodes for longer than these could run, until
+           // something else happened.
            400832,
-           // A released job's lost nodes were charged for longer than they could run, on a single machine.
+           // In this world a released job was once charged for a single lost machine for longer than the machine could
+           // run.
            402475,
-           // After a restart, nodes of a released job were charged twice: as lost ones, and as held ones.
+           // In this world a released job was once charged twice for nodes after a restart: for lost ones, and for held
+           // ones.
            401324,
        }) {
     SpendingWorld world(seed);

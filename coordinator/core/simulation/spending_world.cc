@@ -237,7 +237,8 @@ void SpendingWorld::Obey(const std::string& name, Machine& machine) {
 
 // Lets the members of one generation step together while each of them is there, whether they are heard or not.
 void SpendingWorld::Work() {
-  std::map<int, std::vector<v1::TrainerReport*>> running;  // Keyed by generation.
+  // `running` maps the number of a generation to the reports of its running members.
+  std::map<int, std::vector<v1::TrainerReport*>> running;
   bool yields = false, saves = false;
   for (auto& [name, machine] : machines_) {
     if (!machine.has_trainer || machine.trainer.phase() != v1::TRAINER_RUNNING) continue;

@@ -66,7 +66,8 @@ class SpendingWorld {
   double wake_at_ = 0;
   // `back_at_` is when a coordinator that is away comes back.
   double back_at_ = 0;
-  double price_ = 0;  // A node's price per second.
+  // `price_` is what a node costs in a second.
+  double price_ = 0;
   double budget_ = 0;
   int most_ = 0;
   PriceBook prices_;

@@ -35,7 +35,7 @@ struct Unsettled {
 struct Surroundings {
   // `told` holds what all nodes are told alike: their peers and the live jobs.
   v1::NodeDirective told;
-  // `hash` is the hash of `told`.
+  // `hash` is the hash of what all nodes are told alike. The revision of each node's directive is computed from it.
   uint64_t hash = 0;
   size_t jobs = 0, active = 0;
 };

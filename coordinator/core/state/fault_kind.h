@@ -16,9 +16,9 @@ enum class FaultKind {
   kTrainerFrozen,
   kNodeKilled,
   kAllKilled,
-  // The member was asked to leave.
+  // Stands for a member that left because it was asked to.
   kDrained,
-  // The member was kept out because it could not work with the others.
+  // Stands for a member that was kept out because it could not work with the others.
   kExcluded,
   kNodeAdded,
   kAgentKilled,

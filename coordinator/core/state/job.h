@@ -57,7 +57,7 @@ struct Forming {
   // `told_groups` is what an event has told of how the trainers' data or arithmetic differ.
   std::string told_groups;
 
-  // Sets a reason that comes from the job itself, not from a restart of the coordinator.
+  // Sets a reason for the change of membership that comes from the job itself, not from a restart of the coordinator.
   void SetReason(std::string why) {
     reason = std::move(why);
     restarted = false;
@@ -110,7 +110,8 @@ struct JobFacts {
 };
 
 struct SpeedMean {
-  double samples = 0;  // Samples a second.
+  // `samples` is a mean speed in samples per second.
+  double samples = 0;
   double at = 0;
   int count = 0;
 };

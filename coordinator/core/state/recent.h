@@ -16,7 +16,7 @@ namespace rekindle::core {
 template <typename Value>
 class Recent {
  public:
-  // Keeps at most `most` entries. REQUIRES: most > 0.
+  // Makes an empty map that keeps at most `most` entries. REQUIRES: most > 0.
   explicit Recent(size_t most) : most_(most) {}
   Recent(const Recent& other) : most_(other.most_), kept_(Copy(other)) {}
   Recent(Recent&&) noexcept = default;
@@ -27,8 +27,8 @@ class Recent {
   }
   Recent& operator=(Recent&&) noexcept = default;
 
-  // Sets the value of the key, which replaces an old one and becomes the newest. Returns whether the oldest entry was
-  // forgotten to make room for it.
+  // Sets the value of the key in place of an old value, and makes it the newest entry. Returns whether the oldest entry
+  // was forgotten to make room for it.
   bool Set(const std::string& key, Value value) {
     erase(key);
     const bool full = size() >= most_;
@@ -39,7 +39,7 @@ class Recent {
     return full;
   }
 
-  // Returns null where the key has no value. The pointer is valid until the next change.
+  // Returns the value of the key, or null where the key has none. The pointer is valid until the map is changed.
   const Value* Find(const std::string& key) const {
     if (kept_ == nullptr) return nullptr;
     const auto found = kept_->entries.find(key);
@@ -78,7 +78,8 @@ class Recent {
   }
 
   size_t most_;
-  std::unique_ptr<Kept> kept_;  // Null while the map is empty.
+  // `kept_` holds the entries of the map. It is null where none was set since the map was made or cleared.
+  std::unique_ptr<Kept> kept_;
 };
 
 }  // namespace rekindle::core

@@ -135,9 +135,9 @@ class RefusalTest : public testing::Test {
 };
 
 TEST_F(RefusalTest, AResumeWithABudgetThatIsNoUse) {
-  // A node costs 1 a second, and the job has spent 30. Each budget in this first list is at least the price of a
-  // minute, as a budget must be, but what is left of it is too little for the job to go on and pause in time. 0 keeps
-  // the old budget of 60.
+  // A node costs 1 a second, and the job has spent 30. The budgets of 61, 90 and 119, and the old budget of 60 that 0
+  // keeps, are at least the price of a minute, as a budget must be. But what is left of them is too little for the job
+  // to go on and pause in time.
   for (const double budget : {0.0, 61.0, 90.0, 119.0}) {
     ExpectNothingChanged(absl::StrCat("budget ", budget), ResumeJob{"budgeted-uid", budget},
                          absl::StatusCode::kFailedPrecondition);

@@ -27,13 +27,13 @@ std::string AnyTrainerOf(const std::string& slot);
 // reason where it gives one.
 std::string DescribeExit(int exit_code, const std::string& reason);
 
-// Returns "a", "a and b" or "a, b and c".
+// Joins words into a list for a sentence, such as "a", "a and b" or "a, b and c".
 std::string JoinWords(const std::vector<std::string>& words);
 
-// Returns words such as "shrank 3 to 2", "grew 2 to 3" or "kept 3".
+// Describes how the number of members has changed, in words such as "shrank 3 to 2", "grew 2 to 3" or "kept 3".
 std::string DescribeResize(int before, int after);
 
-// Returns words such as "1.5 s" or "0.1 s".
+// Returns a number of seconds in words such as "1.5 s" or "0.1 s".
 std::string Seconds(double seconds);
 
 // Cuts text that came over the network, for logs and status. It never cuts within a UTF-8 character, because the

@@ -12,13 +12,13 @@
 
 namespace rekindle::core {
 
-// A time that never comes.
+// `kNever` is a time that never comes.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A job remembers at most this many of its trainers.
 inline constexpr size_t kMaxTrainers = 4096;
 
-// A set of names that is bounded: a full one forgets the name that was set longest ago.
+// A `RecentNames` is a set of names that is bounded. A full one forgets the name that was set longest ago.
 using RecentNames = Recent<std::monostate>;
 
 // Describes one trainer process.

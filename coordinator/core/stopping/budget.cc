@@ -22,7 +22,8 @@ constexpr int kAllSpent = 100;
 // An alert comes again only if a raise of the budget brought the spent share this many percentage points below its
 // level.
 constexpr int kEaseLevels = 5;
-constexpr double kUnusual = 2;  // Multiple of the usual rate.
+// The user gets an alert when the job's rate of spending is above this multiple of its usual rate.
+constexpr double kUnusual = 2;
 // An alert about the rate of spending may come again once the rate was below this multiple of the usual one for
 // `kUsualAfterHours`.
 constexpr double kUsualAgain = 1.5;
@@ -192,7 +193,8 @@ void KeepBudget(Turn& turn, Job& job) {
   if (IsFinishing(job)) return TellLevels(turn, job);
   if (!job.record.budget_stop().empty()) return TryRelease(turn, job);
   TellLevels(turn, job);
-  // Nothing causes a look at a waiting job when its old nodes become free or prices change, so one is asked for here.
+  // Nothing causes a look at a waiting job when its old nodes become free or prices change, so the job is to be looked
+  // at again after a while.
   if (!job.active) turn.Wake(job, turn.now + turn.state.tunables.evaluation_seconds);
   const double rate = LivingRate(turn.state, job, UnixNow(turn));
   if (rate <= 0 && cost->spent() < cost->budget()) {

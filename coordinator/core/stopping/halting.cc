@@ -21,7 +21,7 @@ std::string CauseOfHalt(const Job& job) {
   return halt.substr(0, halt.find(kWaitsFor));
 }
 
-// Returns the kind of the event that tells of a halt of this kind.
+// Returns the kind of the event which tells that the planner has halted a job for the reason `kind`.
 const char* EventOf(HaltKind kind) {
   switch (kind) {
     case HaltKind::kOffPeak:

@@ -25,7 +25,7 @@
 namespace rekindle::core {
 namespace {
 
-// Returns those members of the membership of which nobody has heard yet.
+// Returns the members of the membership that have not reported yet and are not known to be dead.
 std::vector<std::string> Unheard(const Job& job, const v1::Membership& membership) {
   std::vector<std::string> unheard;
   for (const v1::Member& member : membership.members()) {

@@ -22,7 +22,7 @@ std::string Trace(const std::string& first) {
   return std::string(kHeader) + "1970-01-02 " + first + ",10,20\n1970-01-02 01" + first.substr(2) + ",30,20\n";
 }
 
-// Returns a carbon feed's answer about the region ES, whose fields are `region`.
+// Returns a carbon feed's answer about the region ES. `region` is the JSON text of the region's fields in that answer.
 std::string Feed(const std::string& region) { return "{\"regions\": {\"ES\": {" + region + "}}}"; }
 constexpr char kAt[] = "\"at\": \"1970-01-01T10:30:00Z\"";
 

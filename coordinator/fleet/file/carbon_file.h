@@ -21,11 +21,12 @@ struct FeedUrl {
 };
 absl::StatusOr<FeedUrl> ParseFeedUrl(const std::string& url);
 
-// A CarbonFile is given as REGION=FILE, or as FILE where the name of the file contains the region.
+// A CarbonFile names a file with the carbon intensity of one region. Users write it as REGION=FILE, or as FILE where
+// the name of the file contains the region.
 struct CarbonFile {
   // `region` is empty where only FILE is given.
   std::string region;
-  // A relative path starts from the folder `beside`.
+  // `path` is the path of the file. ParseCarbonFile puts the folder `beside` before a relative path.
   std::string path;
 };
 CarbonFile ParseCarbonFile(const std::string& file, const std::string& beside);

@@ -33,7 +33,7 @@ std::string Refused(const std::string& text) {
 v1::JobSpec Spec(double deadline, double budget) {
   v1::JobSpec spec;
   spec.mutable_training()->set_steps(3600);
-  spec.mutable_estimate()->set_step_seconds(10);  // 10 hours.
+  spec.mutable_estimate()->set_step_seconds(10);  // The 3600 steps take 10 hours.
   spec.mutable_workers()->set_max(1);
   spec.mutable_goals()->set_deadline_hours(deadline);
   spec.mutable_goals()->set_budget(budget);

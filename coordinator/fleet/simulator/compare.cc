@@ -18,7 +18,7 @@ namespace {
 using scheduler::Capacity;
 using scheduler::kNever;
 
-// A sentence of Caveats names at most `kNamed` pools.
+// The sentence about pools whose emissions are not known names at most `kNamed` of these pools.
 constexpr size_t kNamed = 5;
 
 double Supply(const WorldPool& pool, int steps) {

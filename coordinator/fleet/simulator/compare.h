@@ -13,7 +13,8 @@ namespace rekindle::fleet {
 struct PolicyOutcome {
   std::string policy;
   std::string meaning;
-  // `left_out` says why the policy was not played. The members below it mean nothing then.
+  // `left_out` says why the policy was not played. It is empty where the policy was played. Otherwise the members below
+  // it mean nothing.
   std::string left_out;
   // For the policy `optimum`, only the cost of `outcome` counts.
   Outcome outcome;

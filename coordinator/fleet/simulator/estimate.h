@@ -15,7 +15,7 @@ namespace rekindle::fleet {
 
 struct Spread {
   double low = 0;
-  // `middle` is the median of the values.
+  // `middle` is the median of the values of which `low` is the least and `high` is the greatest.
   double middle = 0;
   double high = 0;
 };
@@ -25,7 +25,8 @@ struct Spread {
 struct Estimate {
   std::string policy;
   std::string meaning;
-  // `left_out` says why the policy was not played. The members below it mean nothing then.
+  // `left_out` says why the policy was not played. It is empty where the policy was played. Otherwise the members below
+  // it mean nothing.
   std::string left_out;
   // `worlds` is the number of worlds in which the policy was played.
   int worlds = 0;

@@ -95,7 +95,7 @@ class GangProgram {
       const WorldPool& pool = world_.pools[place - 1];
       std::vector<float>& next = next_[place];
       const bool there = pool.Available(step) >= job_.max && gained > 0;
-      // A cell is forbidden if the gang cannot get to it by working in the step.
+      // A cell of the dynamic program is forbidden if the gang cannot get to it by working in the step.
       const int filled = there ? std::min(Last() + 1, low + gained) : High(step + 1) + 1;
       std::fill(next.begin() + std::min(filled, Low(step + 1)), next.begin() + filled, kForbidden);
       if (there) Work(place, low, high, static_cast<float>(pool.Price(step) * job_.max * part_), gained);
@@ -125,13 +125,16 @@ class GangProgram {
 
   const World& world_;
   const FleetJob& job_;
-  double end_ = 0;  // Hours.
+  // `end_` is the deadline of the gang or the end of the world, whichever is earlier, in hours.
+  double end_ = 0;
   // `steps_` is the number of steps until `end_`.
   int steps_ = 0;
   // `gained_` is the number of parts in a whole step.
   int gained_ = 1;
-  double part_ = 0;  // Hours.
-  int goal_ = 0;     // Parts.
+  // `part_` is the length of a part of a step, in hours.
+  double part_ = 0;
+  // `goal_` is the work of the whole job, in parts of a step.
+  int goal_ = 0;
   int start_ = 0;
   double best_ = kForbidden;
   std::vector<std::vector<float>> cost_, next_;

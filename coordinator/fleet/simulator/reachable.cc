@@ -114,7 +114,7 @@ class ElasticFinish {
  private:
   struct Nodes {
     int nodes = 0;
-    // `speed` is the sum of the speeds of all nodes.
+    // `speed` is the sum of the speeds of the nodes that `nodes` counts.
     double speed = 0;
   };
 

@@ -12,7 +12,8 @@ namespace rekindle::fleet {
 World AllowedTo(const FleetJob& job, const World& world);
 
 struct Finish {
-  // `hours` is `kNever` where the world ends before the job does.
+  // `hours` is how many hours after the beginning of the world the job finishes. It is `kNever` where the world ends
+  // before the job does.
   double hours = scheduler::kNever;
   // `cost` is about what a plan costs that finishes after `hours`.
   double cost = 0;

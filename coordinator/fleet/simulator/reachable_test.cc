@@ -45,7 +45,8 @@ std::string Refused(const World& world, const FleetJob& job) {
 }
 
 TEST(Reachable, TheEarliestFinishIsOfWhatTheJobAllows) {
-  // There is spot capacity from the second hour on.
+  // There is no spot capacity in the first hour. So a job that takes only spot capacity finishes an hour later than
+  // others.
   const World world = MakeWorld({{0, 0, 1}});
   EXPECT_NEAR(EarliestFinish(world, Gang(4, kNever)).hours, 4.25, 1e-9);
   EXPECT_NEAR(EarliestFinish(world, Gang(4, kNever, Allowed::kOnDemand)).cost, 4.25 * kOnDemand, 1e-9);
@@ -126,7 +127,7 @@ TEST(Compare, BaselinesAreLeftOutWithoutOnDemandPools) {
 TEST(Compare, SaysWhatCrossesTheBudgetAndWhatItWouldTake) {
   World world = MakeWorld({{1, 0, 0, 1, 0}});
   FleetJob job = Gang(4, 9);
-  // Spot capacity is short, and on-demand capacity costs more than the budget.
+  // The job cannot finish on spot capacity alone, and with on-demand capacity it costs more than the budget.
   job.budget = 6;
   EXPECT_GT(Only(world, job, "on_demand").outcome.over_budget, 6);
   const PolicyOutcome planner = Only(world, job, "planner");

@@ -1,6 +1,6 @@
 // This file makes synthetic spot traces, for tests and for users who have no traces. The capacity of its zones comes
-// and goes like that of public traces, with long tails, flapping, and prices that move slowly. A seed makes it
-// reproducible.
+// and goes like that of public traces, with long tails, flapping, and prices that move slowly. The same seed always
+// gives the same trace.
 #ifndef REKINDLE_COORDINATOR_FLEET_SIMULATOR_SYNTHETIC_H_
 #define REKINDLE_COORDINATOR_FLEET_SIMULATOR_SYNTHETIC_H_
 

@@ -125,7 +125,7 @@ class Ticks {
   const std::string& source_;
   const TraceOptions& options_;
   std::vector<size_t> zone_columns_;
-  // Each pair is a column of prices and the zone that the prices belong to.
+  // Each pair in `price_columns_` consists of a column of prices and the zone that the prices belong to.
   std::vector<std::pair<size_t, size_t>> price_columns_;
   std::set<size_t> ended_;
 };

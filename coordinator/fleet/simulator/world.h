@@ -8,8 +8,8 @@
 
 namespace rekindle::fleet {
 
-// A WorldPool is what a pool has in each step. `available` and `price` have one value for all steps, or one value for
-// each step.
+// A WorldPool is what a pool has in each step: `available` nodes, at `price` for each node and hour. Both members have
+// one value for all steps, or one value for each step.
 struct WorldPool {
   std::string name;
   scheduler::Capacity capacity = scheduler::Capacity::kSpot;

@@ -46,7 +46,8 @@ class CoordinatorServer {
     // `metrics` is the address of the metrics page, and empty for none. Beyond loopback the page uses the keys and
     // certificates of `rpc`.
     std::string metrics = "127.0.0.1:0";
-    // An empty store in `defaults` means file://<data>/checkpoints.
+    // `defaults` holds what a job gets for the fields that it leaves out. An empty store in it means
+    // file://<data>/checkpoints.
     Defaults defaults;
     // Jobs may read only below the folders `data_roots`. If none is listed, jobs of a coordinator on loopback may read
     // whatever its user may read, and jobs of any other coordinator may read what their nodes allow.

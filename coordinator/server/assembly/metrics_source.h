@@ -34,9 +34,10 @@ class MetricsSource {
  private:
   // Holds what the loop knew at one moment. Nobody changes it afterwards.
   struct Facts {
-    double now = 0;  // Unix seconds.
+    // `now` is when the loop told what it knew, in Unix seconds.
+    double now = 0;
     FleetFacts fleet;
-    // The value in `states` is the number of jobs in that state.
+    // `states` holds the number of jobs in each state.
     std::map<v1::JobState, int> states;
     std::vector<LiveJob> live;
     JobSums sums;
@@ -46,7 +47,7 @@ class MetricsSource {
     std::vector<std::pair<std::string, std::string>> guessed;
   };
 
-  // Collects the facts from the loop. It must be called on the loop's thread.
+  // Returns what the loop knows now. CollectFacts must be called on the loop's thread.
   static Facts CollectFacts(const Loop& loop);
   std::shared_ptr<const Facts> Ask() const;
   // Reads the events of the jobs in facts.guessed, and tells the loop since when each of these jobs has saved nothing.
@@ -55,10 +56,10 @@ class MetricsSource {
 
   Loop* const loop_;
   common::Mutex mutex_;
-  // `facts_` is null when the loop did not answer.
+  // `facts_` is the newest answer of the loop. It is null when the loop did not answer.
   std::shared_ptr<const Facts> facts_ ABSL_GUARDED_BY(mutex_);
   double asked_at_ ABSL_GUARDED_BY(mutex_) = 0;
-  // `shown_` makes sure that no sum falls once it was shown.
+  // `shown_` holds the largest value that each sum had on the metrics page, so that no sum falls once it was shown.
   JobSums shown_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -59,8 +59,8 @@ class MetricsSourceTest : public ServerFixture {
     return Becomes(series, [value](std::optional<double> found) { return found == value; });
   }
 
-  // Reports that the trainer of RunOne has made `step` steps. If `saved` is not 0, a checkpoint of step `saved` was
-  // committed.
+  // Reports that the trainer that sends `report` has made `step` steps. If `saved` is not 0, a checkpoint of step
+  // `saved` was committed.
   void Progress(v1::TrainerReport& report, int step, int saved) {
     report.set_sequence(report.sequence() + 1);
     report.set_step(step);
@@ -150,7 +150,7 @@ TEST_F(MetricsSourceTest, AJobThatIsForgottenStillCounts) {
   EXPECT_EQ(Of("rekindle_steps_total"), 30);
 }
 
-// A store whose commits wait for as long as the test wants.
+// A HangingStore is a store whose commits wait for as long as the test wants.
 class HangingStore final : public MemoryStore {
  public:
   absl::StatusOr<int64_t> Commit(const Transaction& transaction) override {

@@ -23,7 +23,7 @@ class JobBoard {
     JobPointer& at = jobs_[job.uid()];
     if (at == nullptr) order_.push_back(job.uid());
     if (at == nullptr || at->name() != job.name())
-      // A job that was found on running trainers gets its name only later.
+      // If the coordinator found a job only because its trainers run, it learns the job's name later.
       newest_[job.name()] = job.uid();
     at = std::make_shared<const v1::Job>(job);
   }

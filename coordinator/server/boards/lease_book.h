@@ -21,7 +21,7 @@ class LeaseBook {
   // `clock` returns seconds and must go on while the machine sleeps.
   explicit LeaseBook(common::TimeSource clock = common::BootSeconds) : clock_(std::move(clock)) {}
 
-  // Takes note that the generation stands, which is durable. Until now an earlier process of the coordinator may have
+  // Takes note that it is durable that the generation stands. Until now an earlier process of the coordinator may have
   // told a member so, so this moment counts as the time of the last answer.
   void Set(const std::string& job_uid, int generation, const std::string& digest, const std::string& job_secret);
   // Takes note that no generation of the job stands, because it has ended or the job is over.
@@ -32,7 +32,7 @@ class LeaseBook {
   // Takes note that a member was told with its directive that its generation stands.
   void Answered(const std::string& job_uid, int generation);
 
-  // Takes note that, durably, the job may spend for `seconds` from now. Nullopt means that there is no limit.
+  // Takes note that it is durable that the job may spend for `seconds` from now. Nullopt means that there is no limit.
   void SetSpending(const std::string& job_uid, std::optional<double> seconds);
   // Returns for how many seconds the job may still spend. 0 means that it may not spend, and nullopt means that there
   // is no limit.

@@ -55,14 +55,15 @@ TEST_F(LeaseBookTest, WhatMayBeSpentRunsOutWhetherTheGenerationStandsOrNot) {
 TEST_F(LeaseBookTest, CountsFromTheLastAnswer) {
   book_.Set("job", 2, "d", "s");
   now_ = 1010;
-  // Set counts as an answer, because an earlier process of the coordinator may have answered members until then.
+  // A call of Set counts as an answer to a member, because an earlier process of the coordinator may have answered
+  // members until then.
   EXPECT_EQ(book_.End("job", 2, 60), 50);
   EXPECT_TRUE(Answer(2));
   now_ = 1069.5;
   EXPECT_EQ(book_.End("job", 2, 60), 0.5);
-  // A call with a wrong secret does not count as an answer.
+  // A member that asks with a wrong secret gets no answer, so the time of the last answer stays as it was.
   EXPECT_FALSE(Answer(2, "d", "a guess"));
-  // The book has this generation already, so the second Set does not count as an answer.
+  // The book has this generation already, so the second call of Set does not count as an answer to a member.
   book_.Set("job", 2, "d", "s");
   now_ = 1070;
   EXPECT_EQ(book_.End("job", 2, 60), 0);

@@ -8,7 +8,7 @@
 namespace rekindle::coordinator {
 namespace {
 
-// A space separates the node from the job, because names and uids contain none.
+// A space separates the name of the node from the uid of the job in a key, because names and uids contain none.
 std::string KeyOf(const std::string& node, const std::string& job_uid) { return absl::StrCat(node, " ", job_uid); }
 
 bool IsOf(const v1::JobRecord& record, const std::string& node) {
@@ -25,7 +25,8 @@ void LogSenders::Told(const std::string& node, const v1::NodeDirective& directiv
 
 bool LogSenders::May(const std::string& node, const std::string& job_uid, const core::Cluster& cluster) const {
   if (known_.contains(KeyOf(node, job_uid))) return true;
-  // `known_` lacks jobs that an earlier process of the coordinator started, so the records are asked, too.
+  // `known_` holds which nodes were told to run which jobs. It lacks jobs that an earlier process of the coordinator
+  // started, so the records of jobs are asked, too.
   const v1::JobRecord* record = cluster.FindJob(job_uid);
   if (record == nullptr) return false;
   if (IsOf(*record, node)) return true;

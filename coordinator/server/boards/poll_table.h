@@ -22,8 +22,8 @@ template <typename Key, typename Directive>
 class PollTable {
  public:
   using Reply = std::function<void(absl::StatusOr<Directive>)>;
-  // Returns the directive for the key. When its revision is `known_revision`, which the caller already has, the
-  // directive has no other field set.
+  // Returns the directive that the polls of a key wait for. When its revision is `known_revision`, which the caller of
+  // the poll already has, the directive has no other field set.
   using Answer = std::function<absl::StatusOr<Directive>(const Key&, int32_t known_revision)>;
 
   // Returns whether the caller that sent the poll is still waiting.
@@ -43,7 +43,7 @@ class PollTable {
   void CheckAll(const Answer& answer) {
     for (auto it = polls_.begin(); it != polls_.end();) it = CheckAt(it, answer);
   }
-  // Does what Check does, for all keys from `first` on, as long as `in_range` holds.
+  // Answers the polls of the keys from `first` on as Check does, up to the first key for which `in_range` is false.
   template <typename InRange>
   void CheckFrom(const Key& first, InRange in_range, const Answer& answer) {
     for (auto it = polls_.lower_bound(first); it != polls_.end() && in_range(it->first);) it = CheckAt(it, answer);

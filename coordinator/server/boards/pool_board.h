@@ -26,7 +26,8 @@ class PoolBoard {
     provided_[report.pool].trouble = report.trouble;
   }
 
-  // The keys of `pools()` and `provided()` are names of pools.
+  // `pools()` holds the records of pools, and `provided()` holds what was ordered for them and reported of them. The
+  // keys of both are names of pools.
   const std::map<std::string, v1::PoolRecord>& pools() const { return pools_; }
   const std::map<std::string, Provided>& provided() const { return provided_; }
 

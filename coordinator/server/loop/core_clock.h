@@ -51,7 +51,7 @@ class CoreClock {
   double behind_ = 0;
   // `told_behind_` is the value of `behind_` that the core knows.
   double told_behind_ = 0;
-  // `asleep_` is how long the machine has slept since it booted, as far as the core knows. Seconds.
+  // `asleep_` is for how many seconds the machine has slept since it booted, as far as the core knows.
   double asleep_ = 0;
   // `unix_offset_` is Unix time minus Now().
   double unix_offset_ = 0;

@@ -41,7 +41,7 @@ class Decisions {
   Decisions(core::Cluster* cluster, Journal* journal, const CoreClock* clock, PublishedState* published,
             common::Metrics* metrics);
 
-  // Hands an event to the core and returns its status.
+  // Hands an event to the core. Returns OK, or the error with which the core refuses the event.
   absl::Status Take(const core::Event& event);
   // Hands a user's change to the core. It is answered once the core has decided and the decision is durable. A repeated
   // request gets the answer to the first one.

@@ -28,7 +28,7 @@ struct NodeItem {
 // Describes a change that a user asks for. All its functions run on the loop's thread, and `done` is called exactly
 // once, whatever happens.
 struct Mutation {
-  // `request_id` is empty when the call has none.
+  // `request_id` is the id that the user gave to the request. It is empty where the user gave none.
   std::string request_id;
   // `call` says what was asked. A request id that was used for one `call` is refused with another one.
   std::string call;

@@ -20,7 +20,7 @@ constexpr std::pair<core::PoolTrouble, const char*> kTroubles[] = {{core::PoolTr
 struct PoolNodes {
   std::map<std::string, double> by_state;
   double registered = 0;
-  // `used` and `free` count slots.
+  // `used` is the number of used slots of the nodes, and `free` the number of slots that are free for more trainers.
   double used = 0;
   double free = 0;
 };
@@ -103,7 +103,7 @@ void AddFleetSamples(const FleetFacts& fleet, common::MetricSamples& samples) {
   std::map<std::string, PoolNodes> nodes;
   for (const std::string& name : listed) nodes[name];
   for (const v1::Node& node : fleet.nodes) Count(node, nodes[listed.contains(node.pool()) ? node.pool() : kOther]);
-  // When there is no node, the metrics must show a 0 instead of nothing.
+  // When the cluster has no node, the metrics page must show 0 nodes instead of nothing.
   if (nodes.empty()) nodes[""];
   for (const auto& [name, of_pool] : nodes) {
     const auto found = listed.contains(name) ? fleet.pools.find(name) : fleet.pools.end();

@@ -36,7 +36,7 @@ struct PoolFacts {
 
 struct FleetFacts {
   std::vector<v1::Node> nodes;
-  // The key of `pools` is the pool's name.
+  // `pools` maps the name of a pool to what is known of the pool.
   std::map<std::string, PoolFacts> pools;
   std::string currency;
 };

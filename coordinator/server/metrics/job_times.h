@@ -42,7 +42,7 @@ class JobTimes {
   };
   const Times* Find(const std::string& uid) const;
 
-  // The keys of `jobs_` are uids.
+  // `jobs_` maps the uid of a job to the times of the job.
   std::map<std::string, Times> jobs_;
 };
 

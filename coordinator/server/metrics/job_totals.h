@@ -21,18 +21,18 @@ struct JobSums {
   double checkpoints_failed = 0;
   double node_hours = 0;
   double kg_co2 = 0;
-  // The key of `cost` is the currency.
+  // `cost` maps a currency to what the jobs have cost in that currency.
   std::map<std::string, double> cost;
 
   void Add(const v1::JobStatus& status);
   void Add(const JobSums& other);
-  // Replaces each sum by that of `other` where that is larger.
+  // Sets each sum to the larger one of its own value and its value in `other`.
   void Raise(const JobSums& other);
   bool operator==(const JobSums&) const = default;
 };
 
 std::string ToText(const JobSums& sums);
-// Returns DATA_LOSS when the text is not one that ToText has written.
+// Returns the sums in a text that ToText has written, or DATA_LOSS when the text is not such a text.
 absl::StatusOr<JobSums> ParseJobSums(const std::string& text);
 
 // Adds the sums to the metrics page as counters.
@@ -41,8 +41,8 @@ void AddTotals(const JobSums& sums, common::MetricSamples& samples);
 // JobTotals is thread-compatible.
 class JobTotals {
  public:
-  // Reads what the store keeps of forgotten jobs. It must be called once, before anything else. If the record cannot be
-  // read, the sums begin anew and the log says so. It returns only errors of the store.
+  // Reads the sums over the forgotten jobs from the store. Load must be called once, before anything else. If the
+  // record of the sums cannot be read, the sums begin anew and the log says so. Load returns only errors of the store.
   absl::Status Load(StateStore& store);
   // Remembers the sums of a job, in case the job is forgotten before the JobBoard has shown it. `job` is the job as it
   // was read from the store.
@@ -71,7 +71,7 @@ class JobTotals {
 
  private:
   JobSums forgotten_;
-  // The keys of `restored_` are uids.
+  // `restored_` maps the uid of a job to the sums of the job that Restore has remembered.
   std::map<std::string, JobSums> restored_;
   // `leaving_` holds the uids of jobs that are in the saved sums already, although the JobBoard still shows them.
   std::set<std::string> leaving_;

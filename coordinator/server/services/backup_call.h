@@ -30,7 +30,8 @@ class BackupCall final : public grpc::ServerWriteReactor<v1::BackupChunk> {
   // no write is in flight.
   std::string* data() { return chunk_.mutable_data(); }
 
-  // Sends `data()`. CANCELLED means that the caller is gone or does not read any more, or that the coordinator stops.
+  // Sends the bytes in `data()` to the client. CANCELLED means that the client is gone or does not read any more, or
+  // that the coordinator stops.
   absl::Status Write() {
     common::MutexLock lock(mutex_);
     if (ended_) return Ended();
@@ -43,7 +44,8 @@ class BackupCall final : public grpc::ServerWriteReactor<v1::BackupChunk> {
       lock.Unlock();
       End();
       lock.Lock();
-      // End has cancelled the call. So the write in flight fails soon, which ends this wait too.
+      // End has cancelled the call of Backup. So the write that is in flight fails soon, and the wait for its end is
+      // short.
       written_.Wait(lock, written);
     }
     return ended_ ? Ended() : absl::OkStatus();

@@ -60,7 +60,8 @@ void Backups::Serve(BackupCall* call, double began) {
   }
   {
     const common::MutexLock lock(mutex_);
-    // `running_` is cleared before Finish: a caller that sees its backup end may at once ask for another one.
+    // `running_`, the call whose backup runs, is set to null before Finish: a caller that sees its backup end may at
+    // once ask for another one.
     running_ = nullptr;
     if (stopped_ && !sent.ok()) sent = Stopping();
   }

@@ -21,7 +21,8 @@ class BackupCall;
 class Backups {
  public:
   struct Options {
-    // An empty `database` means that the state is in no file and cannot be copied.
+    // `database` is the path of the database with the state. It is empty if the state is in no file and cannot be
+    // copied.
     std::string database;
     // `copy` is the path where the copy is made. It must be on the same disk as the database, and nobody else may use
     // it.
@@ -30,7 +31,7 @@ class Backups {
     double stalled_seconds = 60;
   };
 
-  // Removes what a process that died may have left at `copy`.
+  // The constructor removes the copy of the state that a process that died may have left at the path `options.copy`.
   explicit Backups(Options options);
   ~Backups() { Stop(); }
   Backups(const Backups&) = delete;
@@ -38,7 +39,7 @@ class Backups {
   // Starts a backup. The call ends with FAILED_PRECONDITION while another backup is being made, with UNAVAILABLE after
   // Stop, and otherwise with the errors of CopyDatabase.
   grpc::ServerWriteReactor<v1::BackupChunk>* Start(grpc::CallbackServerContext* context);
-  // Ends the running backup. It is idempotent.
+  // Ends the running backup. Stop is idempotent.
   void Stop();
 
  private:

@@ -49,7 +49,8 @@ TEST_F(FailingStoreTest, NothingIsPublishedUntilItIsDurable) {
   ASSERT_TRUE(Sync(report).ok());
   store_.FailCommits(absl::ResourceExhaustedError("disk full"));
 
-  // The coordinator keeps the change whose save failed first, to save it later, and refuses all later changes.
+  // The cancellation is the first change whose save fails. The coordinator keeps it, to save it later, and refuses all
+  // later changes.
   const auto cancelled = Cancel("job", "id-1");
   EXPECT_EQ(cancelled.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(cancelled.status().message()), HasSubstr("disk full"));

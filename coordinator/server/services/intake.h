@@ -24,7 +24,8 @@ class Intake {
     JobReach reach;
     // At most `max_active_jobs` jobs may exist that are not over.
     size_t max_active_jobs = 0;
-    // `reserve` must not be null, and the caller keeps its ownership.
+    // `reserve` is the disk reserve, which says whether the disk has room for new jobs. It must not be null, and the
+    // caller keeps its ownership.
     const DiskReserve* reserve = nullptr;
   };
 

@@ -11,7 +11,7 @@ constexpr double kShortestInterval = 0.1;
 Stream<v1::Job>::Pulled JobWatch::operator()() {
   const JobBoard::JobPointer job = loop_->jobs().Find(uid_.empty() ? name_ : uid_);
   if (job == nullptr) return {{}, NoJob(name_), {}};
-  // The uid is kept, because a later job of the same name is a different job.
+  // The watch keeps the job's uid, because a later job of the same name is a different job.
   uid_ = job->uid();
   const std::string topic = "job/" + uid_;
   const double now = loop_->now();

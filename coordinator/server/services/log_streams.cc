@@ -140,7 +140,7 @@ class LogStreams::ReadCall final : public grpc::ServerWriteReactor<v1::LogLines>
     const JobBoard::JobPointer job = loop.jobs().Find(feed_ ? uid_ : request_.job());
     if (job == nullptr) return Finish(common::StatusToGrpc(NoJob(request_.job())));
     if (!feed_) {
-      // A later job of the same name is a different job, so the uid is kept.
+      // The call keeps the job's uid, because a later job of the same name is a different job.
       uid_ = job->uid();
       feed_.emplace(uid_, request_);
     }

@@ -49,7 +49,8 @@ class LogStreams {
   Loop* const loop_;
   LogDesk* const desk_;
   const std::string process_;
-  // Only the loop's thread may use `nodes_` and `nodes_at_`.
+  // `nodes_` is the list of nodes that Nodes has returned last, and `nodes_at_` is when the list was read. Only the
+  // loop's thread may use `nodes_` and `nodes_at_`.
   std::shared_ptr<const LogNodes> nodes_;
   double nodes_at_ = 0;
 };

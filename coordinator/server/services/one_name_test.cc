@@ -53,7 +53,8 @@ TEST_F(OneNameTest, TheSecondWaitsAndTheFirstIsTold) {
   const v1::NodeDirective still = told.get();
   EXPECT_THAT(still.name_claimed(), HasSubstr("at 127.0.0.1"));
   EXPECT_EQ(still.trainers_size(), 1) << "what runs there goes on";
-  // The second agent makes up an address. The coordinator must not name that address in its answer.
+  // The second agent claims in its report that it calls from an address which it has made up. The coordinator's answer
+  // must not name that address.
   second.set_heard_at("10.9.8.7");
   second.set_known_revision(0);
   second.set_wait_ms(0);

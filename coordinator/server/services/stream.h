@@ -20,8 +20,8 @@ inline uint64_t NextStreamId() {
   return next++;
 }
 
-// Tells the caller that its stream is served, even if the first message comes much later. It must be called before
-// anything else is sent.
+// Tells the caller that its stream is served, even if the first message comes much later. SayServed must be called
+// before anything else is sent on the stream.
 template <typename Reactor>
 void SayServed(grpc::CallbackServerContext* context, Reactor* reactor) {
   context->AddInitialMetadata(common::kServesStream, "1");
@@ -39,7 +39,7 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
     absl::StatusOr<bool> more = true;
     Bulletin::Wait wait;
   };
-  // A `Pull` is called on the loop's thread.
+  // A `Pull` returns the next messages of the stream. It is called on the loop's thread.
   using Pull = std::function<Pulled()>;
 
   static Stream* Start(grpc::CallbackServerContext* context, Loop* loop, Pull pull) {

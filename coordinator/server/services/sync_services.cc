@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kMaxNameBytes = 512;
 
-// Names become keys of the store and parts of log lines, so only visible ASCII is allowed.
+// Checks a name in a report, such as the name of a node. Names become keys of the store and parts of log lines, so only
+// visible ASCII is allowed.
 absl::Status CheckName(const char* field, const std::string& name) {
   bool valid = !name.empty() && name.size() <= kMaxNameBytes;
   for (const char c : name) valid = valid && absl::ascii_isgraph(static_cast<unsigned char>(c));

@@ -43,7 +43,7 @@ class NodesService final : public v1::Nodes::CallbackService {
   prometheus::Counter& log_reports_;
 };
 
-// Returns the counter of the calls of one method.
+// Returns the counter in the metrics that counts the calls of the given method of a service.
 prometheus::Counter& CallCounter(common::Metrics* metrics, const std::string& method);
 
 }  // namespace rekindle::coordinator

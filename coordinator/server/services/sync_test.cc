@@ -170,7 +170,8 @@ TEST_F(SyncTest, ThousandsOfWaitingPollsCostNoThread) {
       second.count_down();
     });
   }
-  // When this call of another agent is answered, the coordinator has received all polls, which were sent before it.
+  // The node "last" reports after all polls were sent. So when its report is answered, the coordinator has received all
+  // polls.
   ASSERT_TRUE(Sync(AgentReport("last")).ok());
   EXPECT_FALSE(second.try_wait());
   EXPECT_LE(Threads(), before + 8);

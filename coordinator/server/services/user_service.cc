@@ -61,7 +61,7 @@ auto ParseInto(grpc::ServerUnaryReactor* reactor, Reply* reply) {
   };
 }
 
-// Runs `read` on the loop's thread and finishes the call with the status that it returns.
+// Runs `read` on the loop's thread, and finishes the user's call with the status that `read` returns.
 template <typename Read>
 grpc::ServerUnaryReactor* Answer(Loop* loop, grpc::ServerUnaryReactor* reactor, Read read) {
   const absl::Status posted = loop->inbox().Post([reactor, read] { reactor->Finish(common::StatusToGrpc(read())); });
@@ -218,7 +218,7 @@ grpc::ServerUnaryReactor* UserService::PauseJob(Context* context, const v1::JobR
 grpc::ServerUnaryReactor* UserService::AdoptJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
   return ChangeJob<core::AdoptJob>("AdoptJob", context, *request, reply);
 }
-// The job is copied before it is forgotten, because the answer needs it.
+// ForgetJob copies the job before the job is forgotten, because the answer contains the job.
 grpc::ServerUnaryReactor* UserService::ForgetJob(Context* context, const v1::JobRequest* request,
                                                  v1::ForgetJobReply* reply) {
   Count("ForgetJob");

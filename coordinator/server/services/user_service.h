@@ -20,9 +20,9 @@ class UserService final : public v1::Coordinator::CallbackService {
     Intake::Options intake;
     // `set_market` changes the market of the local pools. It must be thread-safe, and may take seconds.
     std::function<absl::Status(const v1::SetMarketRequest&)> set_market;
-    // `backups` must not be null, and the caller keeps its ownership.
+    // `backups` serves the calls of Backup. It must not be null, and the caller keeps its ownership.
     Backups* backups = nullptr;
-    // `logs` must not be null, and the caller keeps its ownership.
+    // `logs` serves the calls of ReadLog. It must not be null, and the caller keeps its ownership.
     LogStreams* logs = nullptr;
   };
 

@@ -92,8 +92,8 @@ void CarbonWatch::Refresh() {
   {
     const common::MutexLock lock(mutex_);
     if (stop_) return;
-    // A failed look is reported only if it is the first, because it brings no new values. The core sees itself when the
-    // old values become stale.
+    // A failed try to read carbon intensities is reported only if it is the first try of all, because it brings no new
+    // values. The coordinator's core itself sees when the old values become stale.
     if (!looked.ok() && book_.asked) again = true;
     book_.asked = true;
   }
@@ -139,7 +139,8 @@ absl::Status CarbonWatch::AskFeed() {
   return absl::OkStatus();
 }
 
-// Size and inode are parts of a file's version because two writes that follow each other may leave the same time.
+// A file's version contains the file's size and inode too, because two writes that follow each other may leave the same
+// modification time.
 std::vector<CarbonWatch::Version> CarbonWatch::Written() const {
   std::vector<Version> written;
   for (const std::string& name : options_.carbon.files()) {

@@ -27,16 +27,19 @@ namespace rekindle::coordinator {
 class CarbonWatch {
  public:
   struct Options {
-    // `carbon` must come from ResolveFleet.
+    // `carbon` is the part of the fleet file that names the files or the feed of carbon intensities. It must come from
+    // ResolveFleet.
     v1::Fleet::Carbon carbon;
     // `beside` is the folder of the fleet file.
     std::string beside;
     // `known` is what an earlier watch of the same feed has learnt.
     core::CarbonBook known;
-    common::TimeSource now;  // Unix time.
+    // `now` returns the Unix time.
+    common::TimeSource now;
     // An answer of the feed is awaited for `seconds` seconds.
     double seconds = 10;
-    // `on_change` is called on the watch's thread, and not before Start. It must return at once.
+    // `on_change` receives what the watch knows of carbon intensities. It is called on the watch's thread, and not
+    // before Start. It must return at once.
     std::function<void(core::CarbonBook)> on_change;
   };
 
@@ -50,7 +53,7 @@ class CarbonWatch {
   // Returns the carbon intensities in g/kWh at the Unix time `at`, for the regions for which they are known.
   std::map<std::string, double> IntensitiesAt(double at) const;
   bool SameFeed(const v1::Fleet::Carbon& carbon) const { return carbon.url() == options_.carbon.url(); }
-  // Reads the values again every poll_seconds from now on. It must be called at most once.
+  // Reads the carbon intensities again every `poll_seconds` seconds from now on. Start must be called at most once.
   void Start();
 
  private:
@@ -64,11 +67,12 @@ class CarbonWatch {
   std::vector<Version> Written() const;
 
   const Options options_;
-  // `path_` is the path of the feed.
+  // `path_` is the path in the URL of the feed.
   std::string path_;
-  // `http_` is null when files are read.
+  // `http_` is the connection to the feed. It is null when files are read.
   std::unique_ptr<common::Http> http_;
-  // Once the watch's thread runs, only it uses `written_` and `trouble_`.
+  // `written_` has the versions of the files that were read last. Once the watch's thread runs, only it uses `written_`
+  // and `trouble_`.
   std::vector<Version> written_;
   // `trouble_` is the error that was logged last.
   std::string trouble_;

@@ -20,8 +20,8 @@ constexpr char kAnswer[] =
     R"({"regions": {"ES": {"at": "1970-01-01T10:30:00Z", "gco2eq_per_kwh": 180, "forecast": [90]}}})";
 constexpr double kNow = 11 * 3600;
 
-// A feed of carbon intensity on loopback that gives its answers one after the other. The last one answers all further
-// requests.
+// Serves a feed of carbon intensity on loopback, which gives its answers one after the other. The last answer is given
+// to all further requests.
 class Feed {
  public:
   struct Answer {
@@ -110,7 +110,8 @@ TEST(CarbonWatch, AsksTheFeedUntilItAnswers) {
   EXPECT_TRUE((*watch)->book().given);
   EXPECT_FALSE((*watch)->book().asked);
   (*watch)->Start();
-  // The feed's first answer was an error. The watch reported that the feed was asked, and no regions.
+  // The feed's first answer was an error. So the watch must report that it has asked the feed, and must report no
+  // regions.
   EXPECT_TRUE(told.Await([](const auto& book) { return book.asked; }).regions.empty());
   const core::CarbonBook book = told.Await(HasRegion);
   EXPECT_THAT(book.regions.at("ES").intensity, ElementsAre(180, 90));

@@ -33,7 +33,8 @@ v1::Fleet MachinesIn(const v1::Fleet& fleet) {
   return machines;
 }
 
-// Returns the definitions of the pools by name. A pool with the same definition in both files needs no change.
+// Returns the definitions of the pools of a fleet file, by the pools' names. A pool needs no change if the old and the
+// new fleet file have the same definition of it.
 std::map<std::string, std::string> Definitions(const v1::Fleet& machines, bool local_only) {
   std::map<std::string, std::string> definitions;
   for (const v1::Fleet::Pool& pool : machines.pools()) {

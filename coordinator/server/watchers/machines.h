@@ -68,9 +68,9 @@ class Machines {
   // Stop when the coordinator is superseded.
   common::Mutex changing_ ABSL_ACQUIRED_BEFORE(mutex_);
   Reports reports_ ABSL_GUARDED_BY(changing_);
-  // `fleet_` contains only what concerns machines.
+  // `fleet_` is the part of the fleet file that concerns machines.
   v1::Fleet fleet_ ABSL_GUARDED_BY(changing_);
-  // `prices_` is null before Start and after Stop.
+  // `prices_` asks the providers for prices. It is null before Start and after Stop.
   std::unique_ptr<fleet::PriceWatch> prices_ ABSL_GUARDED_BY(changing_);
   mutable common::Mutex mutex_;
   // `orders_` has the newest order of each pool, by the pool's name.

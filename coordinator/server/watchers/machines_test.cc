@@ -172,7 +172,7 @@ TEST_F(MachinesTest, PricesAreAskedForAndReloadAsksAnew) {
       "machines: {group: g, endpoint: '", cloud.endpoint(), "', price_endpoint: '", cloud.endpoint(), "'}}");
   ASSERT_TRUE(Start(pool).ok());
   EXPECT_TRUE(Await([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return prices_["p"] == 0.25; }));
-  // By itself, the watch asks for prices only every few minutes. After Reload it must ask at once.
+  // By itself, the watch of prices asks the cloud only every few minutes. After Reload it must ask at once.
   price = 0.5;
   ASSERT_TRUE(machines_->Reload(Fleet(pool)).ok());
   EXPECT_TRUE(Await([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return prices_["p"] == 0.5; }));

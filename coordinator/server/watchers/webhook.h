@@ -32,11 +32,11 @@ class Webhook {
   };
   static constexpr size_t kMaxQueue = 100;
 
-  // Takes "https://host[:port][/path]", or the same with http. The path may be a secret, so only the host is ever
-  // logged, and the message of INVALID_ARGUMENT does not contain the URL.
+  // Opens a webhook for a URL of the form "https://host[:port][/path]" or "http://host[:port][/path]". The path may be
+  // a secret, so only the host is ever logged, and the message of INVALID_ARGUMENT does not contain the URL.
   static absl::StatusOr<std::unique_ptr<Webhook>> Open(const std::string& url, common::Metrics* metrics,
                                                        const Options& options);
-  // Gives up alerts that were not sent yet.
+  // The destructor gives up the alerts that were not sent yet.
   ~Webhook();
   Webhook(const Webhook&) = delete;
 

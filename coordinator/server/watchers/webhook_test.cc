@@ -16,7 +16,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// Answers each request with the next of the given statuses. The last one answers all further requests.
+// Serves HTTP, and answers each request with the next of the given statuses. The last status answers all further
+// requests.
 class Hook {
  public:
   explicit Hook(std::vector<int> statuses) : statuses_(std::move(statuses)) {

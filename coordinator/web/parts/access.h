@@ -18,7 +18,7 @@ namespace rekindle::coordinator::web {
 class Access {
  public:
   struct Options {
-    // `token` must not be empty.
+    // `token` is the token that viewers of the page must have. It must not be empty.
     std::string token;
     // `scheme` is "http" or "https".
     std::string scheme;

@@ -42,7 +42,7 @@ class AnswerCache {
 
   const double seconds_;
   common::Mutex mutex_;
-  // The first entry is the one that was asked for last.
+  // `entries_` has the cached answers. The first one is the answer that was asked for last.
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };
 

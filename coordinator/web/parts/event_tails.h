@@ -48,7 +48,7 @@ class EventTails {
 
   Source* const source_;
   common::Mutex mutex_;
-  // The first tail is the one that was asked for last.
+  // `tails_` has the tails of jobs, and that of the cluster. The first one is the tail that was asked for last.
   std::list<std::shared_ptr<Tail>> tails_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -22,8 +22,8 @@ class Shared {
 
   explicit Shared(double seconds) : seconds_(seconds) {}
 
-  // Returns the value if it is at most `seconds` old, and otherwise makes a new one with `make`. Only one caller at a
-  // time runs `make`, while the others wait for it. An error is shared like a value.
+  // Returns the shared value if it is at most `seconds` old, and otherwise makes a new one with `make`. Only one caller
+  // at a time runs `make`, while the others wait for its result. An error is shared like a value.
   absl::StatusOr<Pointer> Get(const Make& make) {
     const common::MutexLock lock(mutex_);
     const double now = common::SteadySeconds();

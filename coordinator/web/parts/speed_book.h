@@ -25,7 +25,8 @@ class SpeedBook {
   static constexpr size_t kJobs = 2000;
 
   struct Sample {
-    double at = 0;  // Unix seconds.
+    // `at` is when the sample was taken, in Unix seconds.
+    double at = 0;
     int step = 0;
     double tokens_per_second = 0;
     double step_seconds = 0;
@@ -40,7 +41,7 @@ class SpeedBook {
  private:
   struct Line {
     std::vector<Sample> samples;
-    // Of `every` calls of Take that see the job train, one adds a sample.
+    // Among the calls of Take that see the job train, one in `every` adds a sample.
     uint64_t every = 1;
     uint64_t looks = 0;
     uint64_t touched = 0;
@@ -51,7 +52,7 @@ class SpeedBook {
   void DropUntouched(size_t wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable common::Mutex mutex_;
-  // The keys of `lines_` are uids of jobs.
+  // `lines_` maps the uid of a job to the samples of the job's speed.
   std::map<std::string, Line> lines_ ABSL_GUARDED_BY(mutex_);
   uint64_t turn_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -8,13 +8,13 @@ class Fault:
     played, begin() breaks it in a `World` (world.py), and end() repairs it later. Other faults may break the same
     thing meanwhile."""
 
-    # `name` is printed. A class without a name is not a kind of its own.
+    # `name` is printed when a fault of the kind happens. A class without a name only serves as a base of other kinds.
     name = ""
     # `weight` says how often the kind is drawn, relative to others.
     weight = 1.0
     # The fault ends after at most `longest` seconds.
     longest = 3.0
-    # A privileged kind needs what only root may do.
+    # A fault of a `privileged` kind needs rights that only root has.
     privileged = False
     # Where `silences` is true, the coordinator may hear nothing from the fault's nodes while it lasts, although their
     # processes live.
@@ -29,7 +29,7 @@ class Fault:
 
     @staticmethod
     def draw(random, nodes):
-        """Draws what is broken from a `Draw` (schedule.py). Returns values that JSON can hold."""
+        """Draws at random, from a `Draw` (schedule.py), what the fault breaks. Returns values that JSON can hold."""
         del random, nodes
         return {}
 
@@ -44,7 +44,7 @@ class Fault:
         return [value for value in self.drawn.values() if value in self.world.cluster.nodes]
 
     def begin(self):
-        """Breaks what was drawn. Returns False where there was nothing to break, and then end() is not called."""
+        """Breaks what the fault has drawn. Returns False where nothing is there to break. Then end() is not called."""
         raise NotImplementedError
 
     def end(self):

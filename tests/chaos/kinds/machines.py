@@ -50,7 +50,8 @@ class Noticed(Fault):
 
     def begin(self):
         self.world.hold("worker", self.node)
-        # The file gets its name only once it is whole, because the agent would take half a line for a notice, too.
+        # The file of the notice gets its name only once it is whole, because the agent would take half a line for a
+        # notice, too.
         file = self.world.notice_file(self.node)
         whole = file.with_suffix(".new")
         whole.write_text(f"{self.seconds}s the rack is moved")

@@ -19,7 +19,7 @@ void Alone::Recall(const std::string& text, const std::string& boot, double now)
   if (words.size() != 4 || boot.empty()) return;
   if (!absl::SimpleAtod(words[1], &alone_until) || !absl::SimpleAtod(words[2], &spend_until)) return;
   if (!absl::SimpleAtod(words[3], &alone_seconds)) return;
-  // The comparisons are negated so that a time that is NaN is rejected too.
+  // The times are checked by negated comparisons, so that NaN is rejected, too.
   if (!(alone_until > 0) || !(spend_until > 0) || !(alone_seconds >= 0)) return;
   // After a reboot no job of the earlier boot runs, so the limit on what those jobs may spend no longer counts.
   alone_seconds_ = alone_seconds;

@@ -1,6 +1,6 @@
-// Reads and writes the small files of a node's folder. These records matter to the next agent process, but not after a
-// reboot. So they are replaced atomically but not synced: a disk that is busy with a checkpoint must not delay the
-// report of an exit.
+// Reads and writes the small files of a node's folder. What they record matters to the next agent process, but not
+// after a reboot. So the files are replaced atomically but not synced: a disk that is busy with a checkpoint must not
+// delay the report of a trainer's exit.
 #ifndef REKINDLE_WORKER_AGENT_FOLDER_SMALL_FILE_H_
 #define REKINDLE_WORKER_AGENT_FOLDER_SMALL_FILE_H_
 
@@ -13,8 +13,8 @@
 
 namespace rekindle::agent {
 
-// Replaces a file with mode 0600. Readers see either the whole new content or the earlier one. REQUIRES: a path has one
-// writer at a time.
+// Writes a file with mode 0600 in place of the one at `path`, if there is one. Readers see either the whole new content
+// or the whole earlier content. REQUIRES: a path has one writer at a time.
 absl::Status ReplaceFile(const std::string& path, const std::string& content);
 // Reads a whole file. Returns RESOURCE_EXHAUSTED if the file is larger than `limit` bytes, and NOT_FOUND if there is
 // none.

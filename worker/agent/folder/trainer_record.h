@@ -18,9 +18,10 @@ struct TrainerRecord {
   std::string job_uid;
   std::string job_name;
   common::ProcessIdentity process;
-  // The process of a record whose `boot_id` is another boot's does not exist any more.
+  // `boot_id` names the machine's boot in which the trainer was started. After a reboot the trainer's process does not
+  // exist any more.
   std::string boot_id;
-  // `started_at` is in steady seconds of the boot `boot_id`.
+  // `started_at` is when the trainer was started, in steady seconds of the boot `boot_id`.
   double started_at = 0;
   // `log` is the path of the file that the trainer's output goes to.
   std::string log;

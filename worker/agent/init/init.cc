@@ -131,7 +131,8 @@ class Init {
 
   void AgentEnded(common::ExitStatus status) {
     agent_.reset();
-    // The count of exit records starts again at 0, because the next agent reads or removes all records that are there.
+    // When an agent has ended, the count of exit records starts again at 0, because the next agent reads or removes all
+    // exit records that are there.
     recorded_ = 0;
     const double now = common::SteadySeconds();
     const bool is_last = status.code == kExitOk || status.code == kExitWrongUse || status.code == kExitRefused ||

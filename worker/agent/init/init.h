@@ -14,7 +14,7 @@
 namespace rekindle::agent {
 
 // `kExitOk` and the constants after it are exit codes of the agent and of init. Init starts another agent after
-// `kExitFailed`. After the other codes that would change nothing, so init ends with the same code.
+// `kExitFailed`. After the other codes, another agent would not help, so init ends with the same code.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitWrongUse = 2;

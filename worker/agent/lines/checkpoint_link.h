@@ -16,7 +16,7 @@
 
 namespace rekindle::agent {
 
-// The class is thread-safe.
+// A CheckpointLink is thread-safe.
 class CheckpointLink {
  public:
   // `waker` is woken when the checkpoint service's incarnation or address has changed, and it must outlive the link.

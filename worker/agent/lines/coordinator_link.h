@@ -24,11 +24,11 @@
 
 namespace rekindle::agent {
 
-// The class is thread-safe.
+// A CoordinatorLink is thread-safe.
 class CoordinatorLink {
  public:
   struct Delivery {
-    // `directive` is unset if the last directive still applies.
+    // `directive` is the coordinator's new directive. It is unset if the last directive still applies.
     std::optional<v1::NodeDirective> directive;
     // `sent` is when the newest answer was asked for, in boot seconds. `alone_seconds` and `spend_seconds` are what
     // that answer says of the machine (see Alone::Heard).
@@ -37,9 +37,10 @@ class CoordinatorLink {
     std::optional<double> spend_seconds;
   };
 
-  // `waker` is woken when Take() has something, and it must outlive the link. `obeys` is the cluster that the node
-  // obeys at the start, as its folder has it. `heard` is called on the link's thread when the known cluster changes,
-  // before anything is taken from the coordinator's answer.
+  // `waker` is woken when Take() has an answer of the coordinator to return, and it must outlive the link. `obeys` is
+  // the cluster that the node obeys at the start, as it is recorded in the node's folder. `heard` is called on the
+  // link's thread when the identity of that cluster changes, before anything else is taken from the coordinator's
+  // answer.
   using Heard = std::function<void(const common::ClusterIdentity&)>;
   CoordinatorLink(std::shared_ptr<grpc::Channel> channel, const common::Waker* waker, common::KnownCluster obeys,
                   Heard heard);

@@ -56,8 +56,8 @@ v1::StoredJob StoredJobs::Read(const std::string& uid, const std::string& store)
     if (stopping_) return {};
     call_ = &context;
   }
-  // If the checkpoint service cannot be reached, the call waits for it rather than fails, because the service may just
-  // be restarting.
+  // If the checkpoint service cannot be reached, the call that reads a job file waits for the service rather than
+  // fails, because the service may just be restarting.
   context.set_wait_for_ready(true);
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
   v1::ReadJobFileRequest request;
@@ -91,8 +91,8 @@ void StoredJobs::Loop() {
       lock.Unlock();
       v1::StoredJob stored = Read(uid, store);
       lock.Lock();
-      // If the set of wanted jobs has changed, the pass over the old set ends early, because the new jobs must not wait
-      // behind stores that hang.
+      // If the set of wanted jobs has changed, the thread stops reading the stores of the old set, because the new jobs
+      // must not wait behind stores that hang.
       if (stopping_ || changes_ != changes) break;
       const auto known = known_.find(uid);
       if (known != known_.end() && IsSame(known->second, stored)) continue;

@@ -18,7 +18,7 @@
 
 namespace rekindle::agent {
 
-// The class is thread-safe. A slow checkpoint store delays nothing but the thread of this class.
+// StoredJobs is thread-safe. A slow checkpoint store delays nothing but the thread of this class.
 class StoredJobs {
  public:
   // `waker` is woken when what a store says of a job has changed, and it must outlive this object.
@@ -41,11 +41,12 @@ class StoredJobs {
   mutable common::Mutex mutex_;
   common::CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // `call_` is the call in flight, which can be cancelled through it. It is null if there is none.
+  // `call_` is the call to the checkpoint service that is in flight, so that it can be cancelled. It is null if there
+  // is none.
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::map<std::string, std::string> wanted_ ABSL_GUARDED_BY(mutex_);
-  // `changes_` counts the changes of `wanted_`. A job that was taken out and is wanted again has to be read again,
-  // which a comparison of the old and the new map would not show.
+  // `changes_` counts how often `wanted_`, the jobs to read, has changed. A job that was taken out of `wanted_` and is
+  // wanted again has to be read again, which a comparison of the old and the new `wanted_` would not show.
   int64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   // `known_` has what was read last from the jobs' stores, keyed by job uid.
   std::map<std::string, v1::StoredJob> known_ ABSL_GUARDED_BY(mutex_);

@@ -1,6 +1,6 @@
-// Decides what to send next of the logs that the coordinator does not have yet. The files are the truth. The class
-// remembers only up to where the coordinator has each log, and asks the coordinator again whenever that may have
-// changed.
+// Decides which pieces of trainers' logs to send to the coordinator next. The log files on the node are the truth.
+// LogBacklog remembers only up to where the coordinator has each log, and asks the coordinator again whenever that may
+// have changed.
 #ifndef REKINDLE_WORKER_AGENT_LOGS_LOG_BACKLOG_H_
 #define REKINDLE_WORKER_AGENT_LOGS_LOG_BACKLOG_H_
 
@@ -32,7 +32,7 @@ struct LogLimits {
   double unsent_seconds = 7 * 24 * 3600;
 };
 
-// The class is thread-compatible. Times are seconds of any steady clock.
+// A LogBacklog is thread-compatible. Times are seconds of any steady clock.
 class LogBacklog {
  public:
   LogBacklog(std::string folder, LogLimits limits, FreeBlocks free_blocks)
@@ -89,7 +89,8 @@ class LogBacklog {
   const std::string folder_;
   const LogLimits limits_;
   const FreeBlocks free_blocks_;
-  std::map<std::string, Log> logs_;  // The keys are trainers.
+  // `logs_` has the log of each trainer, keyed by the trainer's name.
+  std::map<std::string, Log> logs_;
   // `next_` is the trainer whose log comes first in the next report.
   std::string next_;
   // `process_` names the process of the coordinator that answered last.

@@ -173,7 +173,7 @@ void LogFile::Free(int64_t position, int64_t most, const FreeBlocks& free_blocks
   common::UniqueFd file(open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.valid()) return;
   if (free_blocks(file.get(), bytes)) return;
-  // What the trainer writes between `fstat` and `ftruncate` is lost, and no position counts it.
+  // What the trainer writes to its log between `fstat` and `ftruncate` is lost, and no position in the log counts it.
   struct stat facts = {};
   if (fstat(file.get(), &facts) != 0 || facts.st_size <= most) return;
   owner_.begin += facts.st_size;

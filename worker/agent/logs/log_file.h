@@ -24,7 +24,7 @@ struct LogBudget {
 using FreeBlocks = std::function<bool(int fd, int64_t bytes)>;
 bool PunchHole(int fd, int64_t bytes);
 
-// The class is thread-compatible. The trainer may write to the log file at any time, and must append (O_APPEND).
+// A LogFile is thread-compatible. The trainer may write to the log file at any time, and must append (O_APPEND).
 class LogFile {
  public:
   // Lines of a log that are longer than `kLongestLine` bytes are split.

@@ -20,7 +20,7 @@ class LogFileTest : public LogFolderTest {
     EXPECT_TRUE(file.ok()) << file.status();
     return *std::move(file);
   }
-  // Returns the lines of the log that follow those of the last call.
+  // Returns the lines of the log that come after those that the previous call of Read() returned.
   std::vector<std::string> Read(const LogFile& file, bool ended = false, LogBudget budget = {}) {
     piece_ = file.Read(position_, ended, &budget);
     EXPECT_EQ(piece_.begin() - piece_.gone(), position_);

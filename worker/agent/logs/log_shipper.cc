@@ -91,7 +91,7 @@ void LogShipper::Loop() {
     const bool is_all_sent = backlog_.IsAllSent();
     lock.Lock();
     is_all_sent_ = is_all_sent && news_.empty();
-    // LogShipper::Finish waits for `is_all_sent_` to become true.
+    // LogShipper::Finish waits for `is_all_sent_`, which says that no log line is left to send.
     changed_.NotifyAll();
     const double wait = next - common::SteadySeconds();
     // News of a trainer's start or end waits until the logs are next read, so that one report has a trainer's last

@@ -19,7 +19,7 @@
 
 namespace rekindle::agent {
 
-// The class is thread-safe, except that one thread has to call Run(), Finish() and Stop().
+// A LogShipper is thread-safe, except that one thread has to call Run(), Finish() and Stop().
 class LogShipper {
  public:
   struct Options {

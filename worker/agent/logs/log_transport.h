@@ -13,7 +13,7 @@
 
 namespace rekindle::agent {
 
-// The class is thread-safe.
+// A LogTransport is thread-safe.
 class LogTransport {
  public:
   explicit LogTransport(std::shared_ptr<grpc::Channel> channel) : stub_(v1::Nodes::NewStub(std::move(channel))) {}

@@ -44,8 +44,8 @@ class AwsSource final : public Source {
   common::Ec2Metadata metadata_;
 };
 
-// The firmware of Nitro instances has Amazon as the vendor, and that of Xen instances has it in the BIOS version. See
-// "identify EC2 instances" at https://docs.aws.amazon.com.
+// The firmware of an EC2 instance of type Nitro names Amazon as the vendor, and that of an instance of type Xen names
+// Amazon in the BIOS version. See "identify EC2 instances" at https://docs.aws.amazon.com.
 bool Detect(const NoticeOptions&, const Machine& machine) {
   return machine.Dmi("sys_vendor") == "Amazon EC2" || absl::StrContains(machine.Dmi("bios_version"), "amazon");
 }

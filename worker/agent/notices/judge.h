@@ -17,8 +17,8 @@ namespace rekindle::agent {
 // hours cost money.
 inline constexpr double kNearSeconds = 300;
 
-// A machine whose notice has run out but which still runs gets `kLeastSeconds`. To be killed in a drain costs no more
-// than to stop at once.
+// A machine that still runs although the time of its notice has run out gets `kLeastSeconds` to drain. If the machine
+// is taken away during the drain, no more is lost than if its trainers had been stopped at once.
 inline constexpr double kLeastSeconds = 2;
 
 struct Verdict {

@@ -128,7 +128,8 @@ TEST(DrainState, SignalsStayAndNoticesMayBeWithdrawn) {
   EXPECT_EQ(drain.reason(), "a notice");
   drain.Noticed({});
   EXPECT_TRUE(drain.draining());
-  // The first SIGTERM, at 10, gave the drain 30 seconds. The second one, at 12, ends the drain at once.
+  // The first SIGTERM, at second 10, gave the drain 30 seconds. The second SIGTERM, at second 12, ends the drain at
+  // once.
   drain.Signalled(12, 30);
   EXPECT_EQ(drain.until(), 12);
 }

@@ -11,7 +11,8 @@
 namespace rekindle::agent {
 
 extern const SourceKind kAwsNotices, kGcpNotices, kAzureNotices, kKubernetesNotices;
-// `kFileNotices` and `kCommandNotices` are defined in operator_notices.cc.
+// `kFileNotices` and `kCommandNotices` describe the sources of an operator's own notices, and are defined in
+// operator_notices.cc.
 extern const SourceKind kFileNotices, kCommandNotices;
 
 namespace {
@@ -67,7 +68,8 @@ absl::StatusOr<std::vector<OpenSource>> OpenSources(const NoticeOptions& options
     if (!source.ok()) {
       const std::string error = absl::StrCat("notices from ", kind->name, ": ", std::string(source.status().message()));
       if (!detect) return absl::InvalidArgumentError(error);
-      // With "auto" nobody asked for a source by name, so the agent starts without a source that cannot be opened.
+      // With --notices=auto nobody asked for a source of notices by name, so the agent starts without a source that
+      // cannot be opened.
       log::Warning("goes without", {{"error", error}});
       continue;
     }

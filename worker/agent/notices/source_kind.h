@@ -16,14 +16,17 @@
 namespace rekindle::agent {
 
 struct NoticeOptions {
-  // `sources` has names of sources, or "auto" or "none" alone.
+  // `sources` has the names of the sources of notices to open, or "auto" or "none" alone.
   std::vector<std::string> sources = {"auto"};
-  // `given` has the values of the sources' own flags, keyed by the source's name. An empty text counts as none.
+  // `given` has the values of the flags that belong to single sources of notices, keyed by the source's name. An empty
+  // text counts as none.
   std::map<std::string, std::string> given;
-  // `endpoints` are addresses that tests set in place of the documented ones, keyed by the source's name.
+  // `endpoints` has the addresses that tests set in place of the documented addresses of metadata services and APIs,
+  // keyed by the name of the source of notices.
   std::map<std::string, std::string> endpoints;
 
-  // Returns the value of the source's own flag, or an empty text.
+  // Returns the value of the flag that belongs to the source of notices `source`, or an empty text if the flag is not
+  // given.
   std::string Given(const std::string& source) const;
 };
 
@@ -35,13 +38,14 @@ struct SourceKind {
   // are null for a source without a flag.
   const char* flag = nullptr;
   const char* help = nullptr;
-  // Returns whether this machine has the source. `detect` is not called for a source that the user names.
+  // Returns whether this machine has the source of notices. `detect` is not called for a source that the user names.
   bool (*detect)(const NoticeOptions& options, const Machine& machine);
-  // Opens the source. An error says what is wrong with the options, or with the machine.
+  // Opens the source of notices. An error says what is wrong with the options, or with the machine.
   absl::StatusOr<std::unique_ptr<Source>> (*open)(const NoticeOptions& options, const Machine& machine);
 };
 
-// Opens the HTTP endpoint that `options` set for the source, or else the documented one.
+// Opens the HTTP endpoint that the source of notices asks: the one that `options` set for it, or else the documented
+// one.
 absl::StatusOr<std::unique_ptr<common::Http>> OpenEndpoint(const NoticeOptions& options, const std::string& source,
                                                            const std::string& documented,
                                                            const common::HttpOptions& http = {});

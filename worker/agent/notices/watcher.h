@@ -23,10 +23,11 @@ namespace rekindle::agent {
 // Returns the seconds until the next poll of a notice source after `failures` failures in a row.
 double NextPollSeconds(double interval_seconds, int failures);
 
-// The class is thread-safe.
+// A NoticeWatcher is thread-safe.
 class NoticeWatcher {
  public:
-  // A Count function is called on a source's thread and must not block.
+  // A Count function takes how many notices of a source are new or withdrawn. It is called on the source's thread and
+  // must not block.
   using Count = std::function<void(const std::string& source, const NoticeCounts& counts)>;
 
   // `waker` is woken when verdict() or settled() has changed, and it must outlive the watcher. `count` is called with
@@ -58,7 +59,7 @@ class NoticeWatcher {
   using Call = common::Abandonable<Heard>;
 
   void Loop(Watched& watched);
-  // Waits for the source's answer. Returns nothing if the source hangs or the watcher stops.
+  // Waits for the answer to a poll of a source of notices. Returns nothing if the source hangs or the watcher stops.
   std::optional<Heard> Await(Watched& watched, Call& call);
   void Note(Watched& watched, const absl::StatusOr<std::vector<Notice>>& heard, int failures);
   void Stop();
@@ -72,7 +73,8 @@ class NoticeWatcher {
   Verdict verdict_ ABSL_GUARDED_BY(mutex_);
   // `settled_` has the sources that answered at least once, or that did not answer in time for the first report.
   std::set<const Watched*> settled_ ABSL_GUARDED_BY(mutex_);
-  // `watched_` may not be resized once a thread runs, because the threads refer to its elements.
+  // `watched_` has the sources of notices and their threads. It may not be resized once a thread runs, because the
+  // threads refer to its elements.
   std::vector<Watched> watched_;
 };
 

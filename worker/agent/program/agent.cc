@@ -39,7 +39,8 @@ namespace {
 
 constexpr double kLockWaitSeconds = 3;
 constexpr double kLastLinesSeconds = 2;
-constexpr double kDrainReportStep = 0.5;  // Seconds.
+// The time left of a drain is reported in steps of `kDrainReportStep` seconds.
+constexpr double kDrainReportStep = 0.5;
 constexpr double kLookAgainSeconds = 1;
 constexpr int kMaxLocalMessageBytes = 1 << 20;
 
@@ -150,8 +151,8 @@ class Agent {
   }
 
   void TakeNotices() {
-    // settled() is read before verdict(). In the other order, `settled_` could become true although the verdict was
-    // made before the last source answered.
+    // The notice watcher's settled() is read before its verdict(). In the other order, `settled_` could say that all
+    // sources of notices have answered, although the verdict was made before the last answer.
     settled_ = notices_->settled();
     drain_.Noticed(notices_->verdict());
     supervisor_.SetDraining(drain_.draining());

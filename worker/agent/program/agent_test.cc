@@ -53,7 +53,8 @@ TEST_F(AgentTest, ReportsAnExitAtOnceAndStartsAgain) {
   Want("steady");
   StartInit();
   std::string first;
-  // The test takes the fastest of a few tries, because a busy machine may delay any of them.
+  // The agent must report within 0.1 s that a trainer was killed. The test takes the fastest of a few tries, because a
+  // busy machine may delay any of them.
   double fastest = HUGE_VAL;
   for (int i = 0; i < 3 && fastest > 0.1; ++i) {
     first = Running(WaitRunning("", first))->trainer();
@@ -99,7 +100,8 @@ TEST_F(AgentTest, AKilledAgentComesBackAndAdopts) {
   const v1::NodeReport before = WaitRunning();
   const TrainerRecord record = Record();
   std::string agent = before.agent_incarnation();
-  // The test takes the fastest of a few tries, because a busy machine may delay any of them.
+  // When an agent was killed, the next one must report the adopted trainer within 1 s. The test takes the fastest of a
+  // few tries, because a busy machine may delay any of them.
   double fastest = HUGE_VAL;
   for (int i = 0; i < 3 && fastest > 1; ++i) {
     const double killed_at = common::SteadySeconds();
@@ -165,7 +167,8 @@ TEST_F(AgentTest, TrainersOutliveTheCoordinatorAndItsRestart) {
   Want("steady");
   StartInit();
   const std::string trainer = Running(WaitRunning())->trainer();
-  // The test takes the fastest of a few tries, because a busy machine may delay any of them.
+  // When the coordinator is back, the agent must report to it within 1 s. The test takes the fastest of a few tries,
+  // because a busy machine may delay any of them.
   double fastest = HUGE_VAL;
   for (int i = 0; i < 3 && fastest > 1; ++i) {
     coordinator_.Stop();

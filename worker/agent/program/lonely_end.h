@@ -21,14 +21,15 @@ struct LonelyView {
   bool is_busy = false;
 };
 
-// The class is thread-compatible.
+// A LonelyEnd is thread-compatible.
 class LonelyEnd {
  public:
-  // Reads the limits that an earlier agent wrote down. `folder` must outlive this object. `boot` is the id of this
-  // boot. `first_heard_seconds` is as in AgentOptions.
+  // Reads the machine's limits that an earlier agent wrote down in the node's folder. `folder` must outlive this
+  // object. `boot` is the id of this boot. `first_heard_seconds` is as in AgentOptions.
   LonelyEnd(const NodeFolder* folder, std::string boot, double first_heard_seconds);
 
-  // Takes the answer of a coordinator, as Alone::Heard does.
+  // Takes what a coordinator's answer says of how long the machine may run without a coordinator, and of how long its
+  // jobs may spend, as Alone::Heard does.
   void Heard(double sent, double alone_seconds, std::optional<double> spend_seconds, bool keeps_spending);
 
   // Returns whether the machine has to end now. Busy trainers get some time to save, and a final state that is not
@@ -36,7 +37,8 @@ class LonelyEnd {
   bool IsDue(const LonelyView& view);
   // Returns the seconds until IsDue may return true, or infinity.
   double SecondsToLook() const;
-  // Removes the limits that were written down. An agent that is started again then begins to count from zero.
+  // Removes the machine's limits that were written down in the node's folder. The next agent of the folder then begins
+  // to count from zero.
   void Forget() const;
 
  private:

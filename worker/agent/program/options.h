@@ -15,11 +15,12 @@ namespace rekindle::agent {
 struct AgentOptions {
   std::string dir;
   std::string coordinator;
-  // `node` is the host's name by default.
+  // `node` is the name of the node. By default it is the host's name.
   std::string node;
   // Trainers compute on the GPUs in `gpus`. If there are none, they compute on the CPU.
   Gpus gpus;
-  // `slots` is by default the number of GPUs, but at least 1.
+  // `slots` is the number of trainers that the node can run at once. By default it is the number of GPUs, but at least
+  // 1.
   int slots = 1;
   // `trainer_binary` is by default the rekindle-trainer in the folder of this program.
   std::string trainer_binary;
@@ -33,9 +34,9 @@ struct AgentOptions {
   std::string pool;
   // `metrics` is the address at which metrics are served. If it is empty, none are served.
   std::string metrics;
-  // `data_roots` are the folders that jobs may read here, within what the trainers' user may read. For a coordinator on
-  // loopback the default is everything, because every caller of that coordinator needs its token, which belongs to this
-  // user. Otherwise the default is data::DataRoots::kUsual.
+  // `data_roots` are the folders that jobs may read on this node, within what the trainers' user may read. For a
+  // coordinator on loopback the default is everything, because every caller of that coordinator needs its token, which
+  // belongs to this user. Otherwise the default is data::DataRoots::kUsual.
   std::vector<std::string> data_roots;
   NoticeOptions notices;
   double drain_seconds = 30;

@@ -24,7 +24,7 @@ class FakeCoordinator final : public v1::Nodes::Service {
  public:
   ~FakeCoordinator() override { Stop(); }
 
-  // Starts to serve. The port stays the same when the fake is stopped and started again.
+  // Starts to serve. The port stays the same when the fake coordinator is stopped and started again.
   absl::Status Start() {
     {
       const common::MutexLock lock(mutex_);
@@ -125,8 +125,8 @@ class FakeCoordinator final : public v1::Nodes::Service {
     const auto is_due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return report->known_revision() != directive_.revision() || stopping_;
     };
-    // A client that cancels its call does not wake this thread. So the long poll waits in short pieces, and checks for
-    // a cancellation after each.
+    // A client that cancels its call does not wake the thread that answers the call. So this thread waits for a new
+    // directive in short pieces, and checks for a cancellation after each.
     while (!context->IsCancelled() && std::chrono::steady_clock::now() < deadline &&
            !changed_.WaitFor(lock, std::chrono::milliseconds(20), is_due)) {
     }

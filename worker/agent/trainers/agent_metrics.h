@@ -52,7 +52,7 @@ class AgentMetrics {
   common::Mutex mutex_;
   // `said_` has what the trainers reported, keyed by job and rank.
   std::map<std::pair<std::string, int>, Said> said_ ABSL_GUARDED_BY(mutex_);
-  // The metrics page reads the members above, so `metrics_` has to be destroyed before them.
+  // The metrics page reads `said_`, the reports of the trainers, so `metrics_` has to be destroyed before `said_`.
   common::Metrics metrics_;
   prometheus::Gauge& trainers_;
   prometheus::Gauge& foreign_;

@@ -12,7 +12,7 @@
 
 namespace rekindle::agent {
 
-// The class is thread-safe.
+// A DeathWatch is thread-safe.
 class DeathWatch {
  public:
   // Wakes `waker` when a death releases the life lock. `waker` must outlive the watch. `trainer` is the name for the

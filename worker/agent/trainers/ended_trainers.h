@@ -17,13 +17,13 @@ namespace rekindle::agent {
 // Returns the fields of a report that name the trainer, its job and its slot.
 v1::TrainerProcess ProcessOf(const TrainerRecord& record);
 
-// The class is thread-compatible.
+// EndedTrainers is thread-compatible.
 class EndedTrainers {
  public:
   // At most `kMost` ended trainers are remembered. The oldest are forgotten first.
   static constexpr size_t kMost = 256;
 
-  // `folder` must outlive this object.
+  // `folder` is the node's folder, and it must outlive this object.
   explicit EndedTrainers(const NodeFolder* folder) : folder_(folder) {}
 
   // Reads the ends of trainers that an earlier agent has written down. Files that are damaged or too many are removed.

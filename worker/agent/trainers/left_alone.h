@@ -13,10 +13,10 @@
 
 namespace rekindle::agent {
 
-// The class is thread-compatible.
+// LeftAlone is thread-compatible.
 class LeftAlone {
  public:
-  // `folder` must outlive this object.
+  // `folder` is the node's folder, and it must outlive this object.
   explicit LeftAlone(const NodeFolder* folder) : folder_(folder) {}
 
   // Takes from a directive which jobs the coordinator has no record of, and reads from the job files what was wanted of
@@ -25,7 +25,7 @@ class LeftAlone {
 
   // Returns the checkpoint stores to read because the coordinator asks about them, keyed by job uid.
   std::map<std::string, std::string> StoresToRead() const;
-  // Fills in `left_alone` of the node's report.
+  // Fills in `left_alone` of the node's report, which says what was wanted of the trainers that are left alone.
   void Report(v1::NodeReport* report) const;
 
  private:

@@ -143,7 +143,8 @@ double Supervisor::Act(double now) {
       Stop(action, now);
     }
   }
-  // Starting or stopping a trainer sets new deadlines, so the time of the next call is computed again.
+  // Starting or stopping a trainer sets new deadlines, so the time at which Act() has to be called next is computed
+  // again.
   if (!plan.actions.empty()) plan.wake_at = Reconcile(node_, options_.policy, now).wake_at;
   metrics_->SetTrainers(static_cast<int>(trainers_.size()));
   return wake_for_exit_ > 0 ? std::min(plan.wake_at, wake_for_exit_) : plan.wake_at;

@@ -71,7 +71,8 @@ class Supervisor {
   // Returns the checkpoint stores to read for jobs that are left alone, keyed by job uid.
   std::map<std::string, std::string> StoresToRead() const;
   int running() const;
-  // Fills in `trainers` and `left_alone` of the node's report.
+  // Fills in `trainers` of the node's report, which has the running and the ended trainers, and `left_alone`, which
+  // says what was wanted of the trainers that are left alone.
   void Report(v1::NodeReport* report) const;
 
   // Takes the report of a trainer. It is accepted only if id, job, process and secret match those of a trainer on this

@@ -31,8 +31,8 @@ struct LaunchOptions {
   std::vector<std::string> data_roots;
 };
 
-// Returns OK, or why the agent refuses a trainer that the coordinator wants here. `slots` is the number of slots of
-// this node.
+// Returns OK, or why the agent refuses a trainer that the coordinator wants on this node. `slots` is the node's number
+// of slots.
 absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots);
 
 // Returns what was wanted of the trainer in `slot`, as its job file has it. Returns NOT_FOUND if there is no job file,

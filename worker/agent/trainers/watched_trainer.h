@@ -23,15 +23,16 @@ namespace rekindle::agent {
 // Stands for the exit code of a trainer that nobody saw end.
 inline constexpr int kUnknownExit = 255;
 
-// The class is thread-compatible, and movable.
+// A WatchedTrainer is thread-compatible, and movable.
 class WatchedTrainer {
  public:
   // Watches a trainer that this agent has started. `waker` is woken when the trainer may have died and its process
   // descriptor does not show it yet. `waker` must outlive this object.
   WatchedTrainer(Launched launched, std::string job_secret, const common::Waker* waker);
 
-  // Watches a trainer that an earlier agent started. Returns NOT_FOUND if the trainer's process is gone. `waker` is as
-  // in the constructor.
+  // Watches a trainer that an earlier agent started. Returns NOT_FOUND if the trainer's process is gone. `waker` is
+  // woken when the trainer may have died and its process descriptor does not show it yet. `waker` must outlive this
+  // object.
   static absl::StatusOr<WatchedTrainer> Adopt(const TrainerRecord& record, const NodeFolder& folder,
                                               const common::Waker* waker);
 
@@ -42,7 +43,7 @@ class WatchedTrainer {
   struct End {
     // `status` says how the trainer has ended, or how it is ending now. It is unset while that is not known.
     std::optional<common::ExitStatus> status;
-    // `is_gone` says that the process and its memory are gone, so the slot is free.
+    // `is_gone` says that the trainer's process and its memory are gone, so the trainer's slot is free.
     bool is_gone = false;
     // `is_near` says that the caller has to ask again soon, because the trainer has ended or is about to.
     bool is_near = false;

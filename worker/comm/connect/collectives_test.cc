@@ -13,8 +13,8 @@
 namespace rekindle::comm {
 namespace {
 
-// The counts lie around the sizes at which collectives change from direct exchange to rings, and around the sizes of
-// chunks and of the links' rings.
+// The arrays that the tests reduce or send have these numbers of elements. The numbers lie around the sizes at which
+// collectives change from direct exchange to rings, and around the sizes of chunks and of the links' rings.
 const size_t kCounts[] = {0, 1, 2, 3, 7, 64, 1000, 4097, 16385, 70001};
 
 class Collectives : public testing::TestWithParam<std::tuple<int, bool>> {

@@ -134,8 +134,8 @@ absl::Status HostConnect::Connect(int peer, Pair& pair, double* pause) {
   absl::StatusOr<UniqueFd> control = Dial(peer, hello);
   if (!control.ok()) return control.status();
   *pause = kFirstPause;
-  // This read may last until the deadline, because the peer sends its Setup only once it connects for this generation
-  // too.
+  // The read of the peer's Setup may last until the deadline, because the peer sends its Setup only once it connects
+  // for this generation too.
   const WaitLimit limit{deadline_, &cancel_};
   Setup theirs;
   if (absl::Status got = ReadFull(control->get(), &theirs, sizeof(theirs), limit); !got.ok()) return got;

@@ -36,15 +36,16 @@ class HostConnect {
   absl::StatusOr<std::unique_ptr<RingCommunicator>> Run(std::vector<Accusation>* accused);
 
  private:
-  // Holds the connections that a pair's thread makes.
+  // Holds the connections between this rank and one peer. Each such pair of ranks has a thread of its own, which makes
+  // the connections.
   struct Pair {
     std::shared_ptr<ControlChannel> control;
-    // Once the pair is connected, either `data` (a TCP connection) or `segment` (shared memory) is set.
+    // Once the pair of ranks is connected, either `data` (a TCP connection) or `segment` (shared memory) is set.
     UniqueFd data;
     // `segment` is the peer's shared memory, which this rank writes to.
     std::shared_ptr<SharedSegment> segment;
     bool finished = false;
-    // `status` says why the pair is not connected so far.
+    // `status` says why the pair of ranks is not connected so far.
     absl::Status status;
     // `joined` says that the peer is connected to all its peers.
     bool joined = false;
@@ -81,7 +82,7 @@ class HostConnect {
   bool told_joined_ = false;
 
   common::Mutex mutex_;
-  // `pairs_` is indexed by rank, and this rank's own entry stays empty.
+  // `pairs_` has the connections to each peer, indexed by rank. This rank's own entry stays empty.
   std::vector<Pair> pairs_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };

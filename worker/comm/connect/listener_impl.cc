@@ -74,7 +74,8 @@ absl::StatusOr<Authenticated> ListenerImpl::Take(const Match& match, const WaitL
   if (!arrived_.WaitFor(lock, left, is_over)) return absl::DeadlineExceededError("it has not connected");
   if (found == waiting_.rend()) return absl::CancelledError("the attempt was given up");
   Authenticated taken = std::move(*found);
-  // The newest connection that fits is taken. The older ones are dropped, because the peer has given them up.
+  // The newest of the peer's connections that wait and match is taken. Older ones are dropped, because the peer has
+  // given them up.
   std::erase_if(waiting_, match);
   return taken;
 }
@@ -197,7 +198,8 @@ ListenerImpl::Advance ListenerImpl::Greet(HalfOpen& c) {
   c.challenge = MakeChallenge(secret_, c.hello);
   c.greeted = true;
   c.have = 0;
-  // The call need not be repeated: a new socket's send buffer has room for the few bytes of a challenge.
+  // A challenge is sent by one call of send(), which need not be repeated: a new socket's send buffer has room for the
+  // few bytes of a challenge.
   const ssize_t n = send(c.fd.get(), &c.challenge, sizeof(c.challenge), MSG_DONTWAIT | MSG_NOSIGNAL);
   return n == static_cast<ssize_t>(sizeof(c.challenge)) ? Advance::kWait : Advance::kDrop;
 }

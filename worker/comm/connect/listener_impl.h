@@ -75,13 +75,14 @@ class ListenerImpl : public Listener {
   const std::string secret_;
   WakeFd wake_;
   std::atomic<bool> stop_ = false;
-  // Only the listener's thread uses `half_open_`, which has the oldest connection first.
+  // `half_open_` has the connections that have not authenticated themselves yet, the oldest first. Only the listener's
+  // thread uses it.
   std::list<HalfOpen> half_open_;
 
   mutable common::Mutex mutex_;
   common::CondVar arrived_;
   std::deque<Authenticated> waiting_ ABSL_GUARDED_BY(mutex_);
-  // `registered_` counts the registrations of each generation.
+  // `registered_` counts, for each generation, the attempts to connect that run now.
   std::map<int, int> registered_ ABSL_GUARDED_BY(mutex_);
   int oldest_generation_ ABSL_GUARDED_BY(mutex_) = 0;
   ListenerStats stats_ ABSL_GUARDED_BY(mutex_);

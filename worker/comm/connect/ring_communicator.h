@@ -30,7 +30,8 @@ struct RingOptions {
   int rank = 0;
   Deadlines deadlines;
   std::function<void(const absl::Status&, const std::vector<Accusation>&)> on_error;
-  // `peers` is indexed by rank, and this rank's own entry is empty. There are at most common::kMaxWorldSize.
+  // `peers` has the connections to each peer, indexed by rank. This rank's own entry is empty. There are at most
+  // common::kMaxWorldSize ranks.
   std::vector<PeerConnection> peers;
   // `bell` is this rank's doorbell, which peers that share memory with this rank ring after each change.
   std::shared_ptr<Doorbell> bell;

@@ -22,7 +22,8 @@ namespace rekindle::comm {
 // The bytes of a SegmentOffer are sent to the peer just as they lie in memory.
 struct SegmentOffer {
   int32_t process = 0;
-  int32_t descriptor = -1;  // -1 if no memory is offered.
+  // `descriptor` is the segment's descriptor in the owner's process, or -1 if no memory is offered.
+  int32_t descriptor = -1;
   uint64_t bytes = 0;
   std::array<uint8_t, 16> token = {};
 };

@@ -27,7 +27,7 @@ TEST(SharedSegment, CarriesBytesBothWaysAroundTheRing) {
   RingLink a = ends.Link(0), b = ends.Link(1);
   std::mt19937 random(1);
   std::vector<uint8_t> out(3000), in(3000);
-  // There are enough messages to go around the ring several times.
+  // The test sends enough messages to go around the segment's ring several times.
   for (int message = 0; message < 2000; ++message) {
     const size_t bytes = random() % out.size();
     for (size_t i = 0; i < bytes; ++i) out[i] = static_cast<uint8_t>(random());
@@ -79,7 +79,8 @@ TEST(SharedSegment, RefusesWhatIsNotTheOfferedMemory) {
   SegmentOffer offer = segment->offer();
   EXPECT_TRUE(SharedSegment::Open(offer, 0, 2, 2).ok());
   EXPECT_FALSE(SharedSegment::Open(SegmentOffer{}, 0, 2, 2).ok());
-  // A segment for 3 ranks has another layout than one for 2.
+  // Rank 0 offers a segment for 2 ranks. A peer that expects one for 3 ranks must refuse it, because the layout
+  // differs.
   EXPECT_FALSE(SharedSegment::Open(offer, 0, 3, 3).ok());
   SegmentOffer other_token = offer;
   other_token.token[0] ^= 1;
@@ -87,7 +88,8 @@ TEST(SharedSegment, RefusesWhatIsNotTheOfferedMemory) {
   SegmentOffer a_stream = offer;
   a_stream.descriptor = STDERR_FILENO;
   EXPECT_FALSE(SharedSegment::Open(a_stream, 0, 2, 2).ok());
-  // A segment without seals has the right size, but its owner could shrink it under a reader.
+  // A segment without seals must be refused although it has the right size, because its owner could shrink it under a
+  // reader.
   UniqueFd unsealed(memfd_create("unsealed", MFD_CLOEXEC));
   ASSERT_EQ(ftruncate(unsealed.get(), static_cast<off_t>(offer.bytes)), 0);
   SegmentOffer shrinkable = offer;

@@ -25,7 +25,7 @@ class Work {
   std::shared_ptr<State> state_;
 };
 
-// The class is thread-safe.
+// A Work::State is thread-safe.
 class Work::State {
  public:
   // Sets the result of an operation. Only the first call has an effect.

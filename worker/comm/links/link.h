@@ -28,13 +28,14 @@ class Link {
   // Sends as much as the link has room for. Returns the bytes taken, which are 0 if there is no room now, or
   // kLinkClosed. `more` says that more data follows at once, so that the kernel may wait for it to fill a packet.
   virtual ssize_t TrySend(const void* data, size_t bytes, bool more) = 0;
-  // Stores what has arrived. Returns the bytes stored, which are 0 if none have arrived, or kLinkClosed.
+  // Stores at `data` at most `bytes` bytes that have arrived from the peer. Returns the number of bytes stored, which
+  // is 0 if none have arrived, or kLinkClosed.
   virtual ssize_t TryRecv(void* data, size_t bytes) = 0;
 
   // Returns received bytes, at most `limit`, which stay valid until Consume(). The result is empty if none have
   // arrived. `closed` is set if no more bytes will ever come.
   virtual std::span<const std::byte> Peek(size_t limit, bool* closed) = 0;
-  // Drops the first `bytes` of those that Peek() showed.
+  // Drops the first `bytes` bytes of the received ones that Peek() showed.
   virtual void Consume(size_t bytes) = 0;
 
   virtual void FinishSend() = 0;

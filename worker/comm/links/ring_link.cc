@@ -84,8 +84,8 @@ bool RingLink::CanSend() const { return Used() != send_.capacity; }
 
 bool RingLink::CanRecv() const {
   const int64_t there = There();
-  // If the position that the peer wrote is invalid, the result is true, so that the caller calls TryRecv(), which
-  // reports it.
+  // If the position that the peer wrote is invalid, CanRecv() returns true, so that the caller calls TryRecv(), which
+  // reports the error.
   return there > 0 || there <= -static_cast<int64_t>(kAlignment);
 }
 

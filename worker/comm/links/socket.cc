@@ -172,7 +172,8 @@ absl::StatusOr<UniqueFd> ConnectTcp(const std::string& address, const WaitLimit&
 void TuneStream(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   const int on = 1;
-  // On a Unix socket this call fails, and the error is ignored, because such a socket does not delay small packets.
+  // Setting TCP_NODELAY fails on a Unix socket, and the error is ignored, because such a socket does not delay small
+  // packets.
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   // Inside a machine no packet is lost, so pacing by an estimate of the path (BBR) only halves the speed. Reno does not
   // pace, and a process needs no privilege to choose it.

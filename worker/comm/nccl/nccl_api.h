@@ -17,7 +17,7 @@ struct RekindleNcclComm;
 struct RekindleNcclOperation {
   enum Kind : std::uint32_t { kAllReduce, kBroadcast, kAllGather, kSend, kRecv };
   std::uint32_t kind;
-  // `type` is a comm::DataType.
+  // `type` is the type of the operation's elements, a comm::DataType.
   std::uint32_t type;
   // `op` is a comm::ReduceOp and is used by kAllReduce.
   std::uint32_t op;
@@ -28,7 +28,7 @@ struct RekindleNcclOperation {
   void* out;
   // `count` is the number of elements of `in`.
   std::size_t count;
-  // `stream` is a cudaStream_t.
+  // `stream` is the cudaStream_t on which the operation runs.
   void* stream;
 };
 

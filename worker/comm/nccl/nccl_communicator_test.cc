@@ -306,7 +306,7 @@ TEST(NcclCommunicator, ConnectsOverTheHostTransport) {
     EXPECT_EQ(told, 0);
     if (fails) continue;
     ASSERT_TRUE(ends[0].ok()) << ends[0];
-    // Rank 1 is destroyed, which closes its connections.
+    // The communicator of rank 1 is destroyed, which closes its connections.
     ranks[1].reset();
     uint8_t byte = 0;
     EXPECT_FALSE(ranks[0]->Broadcast(&byte, 1, 0, &nccl).Wait().ok());

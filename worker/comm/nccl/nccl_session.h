@@ -10,8 +10,8 @@
 
 namespace rekindle::comm {
 
-// The class is thread-compatible. The first failure, or a wait that was given up, aborts NCCL's communicator. Then none
-// of its work is pending on the device any more, and every later call fails.
+// An NcclSession is thread-compatible. The first failure, or a wait that was given up, aborts NCCL's communicator. Then
+// none of the communicator's work is pending on the device any more, and every later call fails.
 class NcclSession {
  public:
   enum class Outcome { kDone, kGivenUp, kFailed };

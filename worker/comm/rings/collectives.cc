@@ -41,13 +41,13 @@ bool Exchange(Mesh& mesh, const OperationHeader& header, std::byte* all, size_t 
 bool DirectAllReduce(Mesh& mesh, const OperationHeader& header, const void* in, void* out, size_t count, DataType type,
                      ReduceOp op) {
   const size_t bytes = count * SizeOf(type);
-  // The buffer is made of 64-bit words so that it is aligned for every type. Its size is rounded up to a multiple of 8
-  // bytes.
+  // The buffer for the values of all ranks is made of 64-bit words, so that it is aligned for every type. Its size is
+  // rounded up to a multiple of 8 bytes.
   std::vector<uint64_t> memory((bytes * mesh.world_size() + 7) / 8);
   auto* all = reinterpret_cast<std::byte*>(memory.data());
   if (bytes > 0) std::memcpy(all + mesh.rank() * bytes, in, bytes);
   if (!Exchange(mesh, header, all, bytes)) return false;
-  // The values are reduced in the order of the ranks, so that all ranks get the same bits.
+  // The ranks' values are reduced in the order of the ranks, so that all ranks get the same bits.
   for (int rank = 1; rank < mesh.world_size(); ++rank) Reduce(all, all, all + rank * bytes, count, type, op);
   if (bytes > 0) std::memcpy(out, all, bytes);
   return true;

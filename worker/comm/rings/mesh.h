@@ -24,7 +24,7 @@ class Mesh {
  public:
   struct Want {
     int peer = 0;
-    // If `send` is false, the caller wants to receive.
+    // `send` says that the caller wants to send to the peer. If it is false, the caller wants to receive from the peer.
     bool send = false;
   };
   struct Callbacks {
@@ -34,7 +34,8 @@ class Mesh {
     std::function<void(const std::string& what)> fail;
   };
 
-  // `links` is indexed by rank, and this rank's own entry is empty. Peers that share memory with this rank ring `bell`.
+  // `links` has the link to each peer, indexed by rank. This rank's own entry is empty. Peers that share memory with
+  // this rank ring `bell`.
   Mesh(int rank, std::vector<std::unique_ptr<Link>> links, std::shared_ptr<Doorbell> bell);
   void SetCallbacks(Callbacks callbacks) { callbacks_ = std::move(callbacks); }
 

@@ -32,8 +32,10 @@ struct RingReceive {
 // Describes one rank's part in a ring. The rank makes its sends one after the other, and at the same time its receives
 // one after the other. The sends of one rank are the receives of the next.
 struct RingPass {
-  int prev = -1;  // -1 if nothing is received.
-  int next = -1;  // -1 if nothing is sent.
+  // `prev` is the previous rank of the ring, or -1 if nothing is received.
+  int prev = -1;
+  // `next` is the next rank of the ring, or -1 if nothing is sent.
+  int next = -1;
   // `first` is the buffer with the bytes that the rank can send without having received them.
   const std::byte* first = nullptr;
   // `in` is an operand of the reduction and may equal `out`.

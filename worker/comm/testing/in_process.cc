@@ -15,8 +15,8 @@
 
 namespace rekindle::comm {
 
-// Holds the faults of each rank. A rank's links ask here before they move bytes, and its monitor at every turn of its
-// loop, so that they can be held up.
+// Holds the faults of each rank. A rank's links call Pass() before they move bytes, and its monitor calls it at every
+// turn of its loop, so that a fault can hold them up.
 struct InProcessFaults::Impl {
   struct Rank {
     std::vector<std::shared_ptr<ControlChannel>> controls;
@@ -26,7 +26,8 @@ struct InProcessFaults::Impl {
     // `action` is called, with the mutex released, once the rank has moved `action_at` bytes.
     std::function<void()> action;
     uint64_t action_at = 0;
-    uint64_t slow_bytes = 0;  // 0 if the rank is not slow.
+    // A slow rank pauses after every `slow_bytes` bytes that it moves. 0 means that the rank is not slow.
+    uint64_t slow_bytes = 0;
     double slow_seconds = 0;
     uint64_t slow_next = 0;
   };

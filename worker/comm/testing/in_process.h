@@ -47,7 +47,7 @@ class InProcessFaults {
 struct InProcessOptions {
   // If `sockets` is set, data goes through socket pairs instead of memory.
   bool sockets = false;
-  // `ring_bytes` must be a power of two.
+  // `ring_bytes` is the size of each ring in memory between two ranks. It must be a power of two.
   size_t ring_bytes = 256 << 10;
   InProcessFaults* faults = nullptr;
   // `on_error` works like HostOptions::on_error and also gets the rank that failed.

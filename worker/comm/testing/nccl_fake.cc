@@ -44,7 +44,7 @@ struct FakeNccl::Impl {
   common::Mutex mutex;
   std::map<std::pair<int, Call>, Fault> faults ABSL_GUARDED_BY(mutex);
   std::vector<std::unique_ptr<RekindleNcclComm>> comms ABSL_GUARDED_BY(mutex);
-  // `ranks` has the ranks that have joined.
+  // `ranks` has the ranks that have joined the fake NCCL's communicator.
   std::set<int> ranks ABSL_GUARDED_BY(mutex);
   // `operations` has the started operations, keyed by number and rank.
   std::map<std::pair<int, int>, Operation> operations ABSL_GUARDED_BY(mutex);
@@ -146,8 +146,8 @@ bool FakeNccl::Impl::Done(const RekindleNcclComm& comm) {
   if (mine.kind == Operation::kSend || mine.kind == Operation::kRecv) {
     const auto theirs = operations.find({number, mine.peer});
     if (theirs == operations.end()) return false;
-    // Of sender and receiver, the first that finds that both have started copies the data. The other does not copy it
-    // again, because the first one's buffer may be gone by then.
+    // Sender and receiver both look whether the other has started. The first one that finds that both have started
+    // copies the data. The other one does not copy the data again, because the first one's buffer may be gone by then.
     if (!reduced.insert(number).second) return true;
     const bool receives = mine.kind == Operation::kRecv;
     std::memcpy(receives ? mine.out : theirs->second.out, receives ? theirs->second.in : mine.in, mine.count);

@@ -32,7 +32,7 @@ struct OperationLedger {
 class Monitor {
  public:
   struct Options {
-    // `controls` is indexed by rank, and this rank's own entry is empty.
+    // `controls` has the control channel to each peer, indexed by rank. This rank's own entry is empty.
     std::vector<std::shared_ptr<ControlChannel>> controls;
     Deadlines deadlines;
     // `fail` gets the first failure that the monitor sees. The monitor's thread calls it at most once, and then ends.

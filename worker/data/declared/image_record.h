@@ -5,7 +5,8 @@
 
 namespace rekindle::data {
 
-inline constexpr int kImageSide = 32;  // Pixels.
+// An image is `kImageSide` pixels wide and `kImageSide` pixels high.
+inline constexpr int kImageSide = 32;
 inline constexpr int kImagePlanes = 3;
 // `kImagePixels` counts the values of an image over all three colours.
 inline constexpr int kImagePixels = kImagePlanes * kImageSide * kImageSide;

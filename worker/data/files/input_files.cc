@@ -116,8 +116,8 @@ class GlobWalk {
     return absl::StrCat(folder, "/", name);
   }
 
-  // Plans to match the parts of the glob from `part` on below `folder`. Several `**` ask for this in very many ways,
-  // but it is done only once.
+  // Plans to match the parts of the glob from `part` on below `folder`. Several `**` can lead to the same part and
+  // folder in very many ways, but each pair of part and folder is matched only once.
   absl::Status Plan(std::string folder, size_t part) {
     const auto [place, is_new] = planned_.emplace(std::move(folder), part);
     if (!is_new) return absl::OkStatus();
@@ -206,7 +206,8 @@ class GlobWalk {
   const std::vector<DataRoots::FileId> withheld_;
   Effort* const effort_;
   std::set<Place> planned_;
-  // `pending_` points to the elements of `planned_` that are not visited yet.
+  // `pending_` points to the elements of `planned_` whose folders are not visited yet. An element is a folder and the
+  // index of the first part of the glob that is matched below it.
   std::vector<const Place*> pending_;
   std::vector<InputFile>* found_ = nullptr;
   bool passed_over_ = false;

@@ -19,8 +19,8 @@ namespace rekindle::data {
 // `InputFile` is a regular file as it was when it was found. Size and times tell whether it has changed since.
 struct InputFile {
   std::string path;
-  int64_t size = 0;         // Bytes.
-  int64_t modified_ns = 0;  // Nanoseconds since 1970.
+  int64_t size = 0;         // The file has `size` bytes.
+  int64_t modified_ns = 0;  // `modified_ns` and `changed_ns` are in nanoseconds since 1970.
   int64_t changed_ns = 0;
 
   bool operator==(const InputFile&) const = default;

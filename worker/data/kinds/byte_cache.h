@@ -38,7 +38,7 @@ class ByteCache {
   }
   ~ByteCache();
 
-  // The bytes are valid as long as this ByteCache, even when the cache file is replaced.
+  // Returns the cached bytes, which are valid as long as this ByteCache, even when the cache file is replaced.
   std::span<const uint8_t> bytes() const { return bytes_; }
   // Returns the XXH3-128 of the cached bytes as 32 hex digits. The same content has the same fingerprint on any
   // machine.

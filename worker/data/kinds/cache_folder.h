@@ -51,7 +51,7 @@ class CacheFolder {
     bool as_listed = true;
   };
 
-  // `files` must outlive this object.
+  // `files` is the file system that the cache folder is in, and it must outlive this object.
   CacheFolder(common::FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
 
   std::string TokensFile(const std::string& fingerprint) const { return path_ + "/tokens-" + fingerprint; }

@@ -28,7 +28,7 @@ struct DataNeeds {
   uint64_t seed = 0;
   // `context` is the number of tokens of a sample, for samples that are windows of tokens.
   int context = 0;
-  // `classes` is used only for samples with targets.
+  // `classes` is the number of classes of the targets. It is used only for samples with targets.
   int classes = 0;
   int global_batch = 0;
   int micro_batch = 0;
@@ -36,7 +36,7 @@ struct DataNeeds {
 
 struct OpenedData {
   std::unique_ptr<train::BatchSource> batches;
-  // All ranks of a job must have the same `fingerprint`.
+  // `fingerprint` stands for the opened data. All ranks of a job must have the same one.
   std::string fingerprint;
   // `unigram_bits_per_byte` is the loss that a model reaches on bytes if it knows only how frequent each byte is. For
   // other data the field is 0.

@@ -13,7 +13,8 @@ constexpr int kMostShift = 4;
 
 // `Change` says how one image is changed at random for training.
 struct Change {
-  int down = 0, right = 0;  // Pixels.
+  // For training, an image is shifted by `down` and `right` pixels.
+  int down = 0, right = 0;
   bool mirror = false;
 };
 

@@ -54,7 +54,7 @@ TEST(TokenWindowsTest, AnEpochSeesEverySampleOnce) {
   for (int i = 0; i < 99; ++i) expected.insert({tokens.begin() + i * 8, tokens.begin() + i * 8 + 9});
   ASSERT_EQ(expected.size(), 99u);
   std::map<std::vector<uint16_t>, int> seen;
-  // The loop reads four epochs of 99 samples.
+  // The loop reads four epochs of 99 samples, so each training window must come four times.
   for (int n = 0; n < 99 * 4; n += 4) {
     train::MicroBatch batch = windows.TrainMicroBatch(n / 12, n % 12 / 4);
     for (int row = 0; row < 4; ++row) ++seen[Row(batch, row)];
@@ -72,7 +72,8 @@ TEST(TokenWindowsTest, OrderDependsOnSampleNumberOnly) {
   other.global_batch = 6;
   other.micro_batch = 2;
   TokenWindows a = Make(tokens), b = Make(tokens, other);
-  // Sample 67 of the run is 5 * 12 + 1 * 4 + 3 with the batches of `a`, and 11 * 6 + 0 * 2 + 1 with those of `b`.
+  // In the batches of `a`, which have 12 samples in micro-batches of 4, sample 67 of the run is row 3 of micro-batch 1
+  // of step 5. In those of `b`, which have 6 samples in micro-batches of 2, it is row 1 of micro-batch 0 of step 11.
   EXPECT_EQ(Row(a.TrainMicroBatch(5, 1), 3), Row(b.TrainMicroBatch(11, 0), 1));
   EXPECT_EQ(a.TrainMicroBatch(7, 1).tokens, a.TrainMicroBatch(7, 1).tokens);
   other = kOptions;
@@ -83,7 +84,7 @@ TEST(TokenWindowsTest, OrderDependsOnSampleNumberOnly) {
 }
 
 TEST(TokenWindowsTest, ValidationIsFixedAndComplete) {
-  // Of 1010 tokens 202 are for validation. They have 25 windows, so the last micro-batch has one.
+  // There are 1010 tokens, and 202 of them are for validation. These have 25 windows, so the last micro-batch has one.
   auto tokens = Tokens(1010);
   TokenWindowsOptions other = kOptions;
   other.seed = 4;

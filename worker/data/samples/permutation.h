@@ -12,7 +12,7 @@
 
 namespace rekindle::data {
 
-// The class is immutable, so threads may share it.
+// A Permutation is immutable, so threads may share it.
 class Permutation {
  public:
   // `seed` and `epoch` together are the key of the permutation. REQUIRES: 1 <= size <= 2^62.

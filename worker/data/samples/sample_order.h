@@ -30,7 +30,7 @@ struct BatchShape {
 // Returns INVALID_ARGUMENT, with the name of the field, if a field of the BatchShape is out of range.
 absl::Status CheckShape(const BatchShape& shape);
 
-// The class is immutable, so threads may share it.
+// A SampleOrder is immutable, so threads may share it.
 class SampleOrder {
  public:
   // Decides the order of a set of `samples` samples. Returns INVALID_ARGUMENT if `shape` is out of range or if the

@@ -41,8 +41,9 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  // Return memory whose content is undefined. `purpose` says in messages what it is for. A rank allocates all that it
-  // needs at its start. Return RESOURCE_EXHAUSTED, with the bytes, if it does not fit.
+  // Allocate() and AllocatePinned() return memory whose content is undefined. `purpose` says in messages what the
+  // memory is for. A rank allocates all that it needs at its start. Both return RESOURCE_EXHAUSTED, with the bytes, if
+  // the memory does not fit.
   virtual absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) = 0;
   virtual absl::StatusOr<PinnedMemory> AllocatePinned(int64_t bytes, const std::string& purpose) = 0;
 

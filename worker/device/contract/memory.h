@@ -80,8 +80,8 @@ class PinnedMemory {
   Range all() const { return {block_.get(), 0, bytes()}; }
   Range Part(int64_t offset, int64_t count) const { return all().Part(offset, count); }
 
-  // Return bytes that the host is about to read or write. The caller asks again for each time that it touches them,
-  // because a device may note the access.
+  // ForReading() and ForWriting() return bytes that the host is about to read or write. The caller asks again each time
+  // that it touches them, because a device may note the access.
   std::span<const std::byte> ForReading(int64_t offset, int64_t count) const { return Touch(offset, count, false); }
   std::span<std::byte> ForWriting(int64_t offset, int64_t count) { return Touch(offset, count, true); }
 

@@ -51,11 +51,12 @@ struct Operation {
   const char* name = "";
   std::vector<Range> reads;
   std::vector<Range> writes;
-  // Does the work. It may run on any thread and long after it was queued, so it must own what it uses. After an error
-  // the device is broken: nothing that was queued behind the operation runs, and every later call returns the error.
+  // `run` does the work of the operation. It may run on any thread and long after it was queued, so it must own what it
+  // uses. After an error the device is broken: nothing that was queued behind the operation runs, and every later call
+  // returns the error.
   std::function<absl::Status(const Addresses&)> run;
-  // Launches the same work on a GPU, with the same bits, and returns 0 or the number of CUDA's error. It runs on the
-  // thread that queues the operation. An operation in which this is null cannot run on a GPU.
+  // `on_cuda` launches the work of the operation on a GPU, with the same bits, and returns 0 or the number of CUDA's
+  // error. It runs on the thread that queues the operation. An operation in which this is null cannot run on a GPU.
   std::function<int(const Addresses&, const CudaQueue&)> on_cuda;
 };
 

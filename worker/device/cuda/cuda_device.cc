@@ -37,7 +37,7 @@ Outcome Call(Function function, Arguments... arguments) {
 // Remembers the first error of the device. The class is thread-safe.
 class FirstError {
  public:
-  // Notes the error, if it is one that stays, and returns it as a status.
+  // Notes the error of a call, if it is one that stays, and returns it as a status.
   absl::Status Note(const Outcome& outcome) {
     if (outcome.code == 0) return absl::OkStatus();
     if (IsOutOfDeviceMemory(outcome.code)) return absl::ResourceExhaustedError(outcome.words);

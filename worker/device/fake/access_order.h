@@ -18,7 +18,8 @@
 
 namespace rekindle::device {
 
-// Counts, for each queue and then the host, the events that come before a point.
+// Holds a vector clock: for each queue, and last for the host, how many of its events come before a point in the
+// program.
 using VectorClock = std::array<int64_t, kQueues + 1>;
 
 // The class is thread-compatible.
@@ -33,9 +34,9 @@ class AccessOrder {
   VectorClock Record(Queue queue) const;
   // Orders what the queue will be given after what comes before the mark.
   void After(Queue queue, const VectorClock& mark);
-  // Does the same for what the host will do.
+  // Orders what the host will do after what comes before the mark.
   void Await(const VectorClock& mark);
-  // Does the same for all that was queued so far.
+  // Orders what the host will do after all that was queued so far.
   void AwaitAll();
   // Forgets a block that is freed.
   void Forget(const Block* block) { accesses_.erase(block); }
@@ -46,7 +47,7 @@ class AccessOrder {
   static constexpr size_t kMostReports = 20;
 
  private:
-  // Names an access by who made it, and the count of that one's events at that time.
+  // Names the operation that made an access. `count` is how many events its queue (or the host) had had by then.
   struct Access {
     int64_t count = 0;
     const char* name = "";

@@ -35,7 +35,7 @@ class FakeDevice : public Device {
   // Returns how often After and Await were called.
   virtual int64_t Orders() = 0;
 
-  // The faults that tests bring about. A queue that hangs runs nothing any more.
+  // Hang(), LoseContext() and LoseDevice() are faults that tests bring about. A queue that hangs runs nothing any more.
   virtual void Hang(Queue queue) = 0;
   virtual void LoseContext(const std::string& words) = 0;
   virtual void LoseDevice(const std::string& words) = 0;

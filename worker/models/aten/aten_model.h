@@ -47,11 +47,12 @@ class AtenModel : public train::Model {
   Autocast MixedPrecision() const { return Autocast(compute_, device_); }
   // Returns parameter or buffer number i of the model's layout.
   const at::Tensor& parameter(int i) const { return parameters_[static_cast<size_t>(i)]; }
-  // Returns `host` on the device of the parameters, so that operations can combine it with them.
+  // Returns the tensor `host`, which is in host memory, on the device of the model's parameters, so that operations can
+  // combine it with them.
   at::Tensor OnDevice(const at::Tensor& host) const;
   void TellStatistic(int buffer, at::Tensor statistic) { statistics_.emplace_back(buffer, std::move(statistic)); }
-  // Applies dropout, keyed by `key`, to the activations `h` at one place of the model. Returns `h` unchanged if `key`
-  // is null or `drop` is 0.
+  // Applies dropout, keyed by `key`, to the activations `h` at one place of the model. `drop` is the share of
+  // activations that become 0. Returns `h` unchanged if `key` is null or `drop` is 0.
   at::Tensor Drop(const at::Tensor& h, double drop, const train::MicroBatch& batch, const train::RandomKey* key,
                   int layer, int site) const;
 
@@ -68,11 +69,13 @@ class AtenModel : public train::Model {
   const ComputeDevice device_;
   // `weights_` is the memory that the caller has bound with BindWeights.
   float* weights_ = nullptr;
-  // `copy_` is null if the model computes directly on the weights in host memory.
+  // `copy_` holds the device's copy of the weights. It is null if the model computes directly on the weights in host
+  // memory.
   std::unique_ptr<DeviceCopy> copy_;
   // `parameters_` holds views of the weights or of their copy. They are leaves of autograd, except for buffers.
   std::vector<at::Tensor> parameters_;
-  // `statistics_` and `sink_` belong to the Backward that is running.
+  // `statistics_` has the statistics of the buffers in the Backward that is running. `sink_` receives the gradients and
+  // statistics of that Backward, unless they go through `copy_`.
   std::vector<std::pair<int, at::Tensor>> statistics_;
   const train::GradientSink* sink_ = nullptr;
 };

@@ -19,8 +19,8 @@ absl::Status LoadCuda() {
     return absl::FailedPreconditionError("LibTorch's own file is not known: its CUDA part cannot be found beside it");
   }
   const std::string path = std::filesystem::path(cpu.dli_fname).replace_filename("libtorch_cuda.so").string();
-  // The results of cuBLAS are repeatable only if its streams do not share a workspace. cuBLAS reads this environment
-  // variable when it is first used.
+  // The results of cuBLAS are repeatable only if its streams do not share a workspace. cuBLAS reads the environment
+  // variable CUBLAS_WORKSPACE_CONFIG when it is first used.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("LibTorch's CUDA part cannot be loaded: ", dlerror()));

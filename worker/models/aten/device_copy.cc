@@ -15,8 +15,8 @@ DeviceCopy::DeviceCopy(const train::ParameterLayout& layout, at::Device device)
 
 at::Tensor DeviceCopy::Leaf(int i) const {
   const train::ParameterInfo& info = layout_.parameters[static_cast<size_t>(i)];
-  // The tensor is not an autograd view of `weights_`, because autograd must not notice that `weights_` is overwritten
-  // between steps.
+  // The tensor of a parameter is not an autograd view of `weights_`, the weights on the device, because autograd must
+  // not notice that `weights_` is overwritten between steps.
   return at::from_blob(weights_.mutable_data_ptr<float>() + info.offset, info.shape, weights_.options());
 }
 

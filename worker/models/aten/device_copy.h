@@ -11,7 +11,7 @@
 
 namespace rekindle::models {
 
-// The class is thread-compatible. The `layout` must outlive it.
+// DeviceCopy is thread-compatible. The `layout` of the constructor must outlive the DeviceCopy.
 class DeviceCopy {
  public:
   // Allocates memory for the weights on the device. An exception of ATen is passed on if the device has not enough

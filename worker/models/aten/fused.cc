@@ -27,12 +27,14 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Each thread gets at least `kElements` elements, because a thread is not worth its cost for fewer.
+// A loop over the elements of an array gives each thread at least `kElements` of them, because a thread is not worth
+// its cost for fewer.
 constexpr int64_t kElements = 16384;
 // A sum over rows adds up blocks of `kRows` rows, in order, so the number of threads does not change its bits.
 constexpr int64_t kRows = 128;
 
-// Calls `work` with the number, the first row and the number of rows of each block.
+// Cuts `rows` rows into blocks of `kRows` rows, and calls `work` with the number, the first row and the number of rows
+// of each block.
 template <typename Work>
 void EachBlock(int64_t rows, const Work& work) {
   at::parallel_for(0, (rows + kRows - 1) / kRows, 1, [&](int64_t from, int64_t to) {
@@ -94,7 +96,8 @@ void GeluBackward(const at::Tensor& dy, const at::Tensor& slope, at::Tensor& dx)
   }
 }
 
-// Returns an input of GELU in its own type if that is float32 or bfloat16, and any other as float32.
+// Returns an input or gradient of GELU as a contiguous tensor of bfloat16 if it has that type, and otherwise of
+// float32.
 at::Tensor ForGelu(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 ? x.contiguous() : AsFloats(x); }
 
 class GeluFunction : public torch::autograd::Function<GeluFunction> {
@@ -147,7 +150,8 @@ class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
   }
 
  private:
-  // Adds all rows of `parts` into the first row.
+  // Returns the sum of the rows of `parts`, where each row holds the sum over one block. The sum overwrites the first
+  // row.
   static at::Tensor AddUp(at::Tensor& parts) {
     const int64_t width = parts.size(1);
     float* sum = Write(parts);
@@ -179,8 +183,8 @@ class CrossEntropyFunction : public torch::autograd::Function<CrossEntropyFuncti
     context->saved_data["type"] = static_cast<int64_t>(input.scalar_type());
     return at::scalar_tensor(loss, at::kFloat);
   }
-  // Scales the gradient that the forward of the loss has already computed. It may run only once after each forward,
-  // because it changes the gradient in place.
+  // Scales the gradient that the forward of the loss has already computed. Backward may run only once after each
+  // forward, because it changes this gradient in place.
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     at::Tensor gradient = context->saved_data["gradient"].toTensor();
     if (gradients[0].item<float>() != 1) gradient.mul_(gradients[0]);

@@ -10,8 +10,8 @@
 
 namespace rekindle::models {
 
-// Is a part of a model's forward: a function of its argument and of parameters (leaves) that no other segment uses. A
-// segment must open its own Autocast scope, because backward runs outside of any.
+// A Segment is a part of a model's forward: a function of its argument and of parameters (leaves) that no other segment
+// uses. A segment must open its own Autocast scope, because backward runs outside of any such scope.
 using Segment = std::function<at::Tensor(const at::Tensor& input)>;
 
 // Returns segment(input) for autograd. What `segment` captures is kept until backward has passed. REQUIRES: `input`

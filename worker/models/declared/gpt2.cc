@@ -7,7 +7,7 @@
 namespace rekindle::models {
 namespace {
 
-// These are the published sizes of GPT-2, each with its layers, heads and width.
+// `kSizes` lists the published sizes of GPT-2, each with its layers, heads and width.
 constexpr ModelSize kSizes[] = {
     {"gpt2", 12, 12, 768}, {"gpt2-medium", 24, 16, 1024}, {"gpt2-large", 36, 20, 1280}, {"gpt2-xl", 48, 25, 1600}};
 

@@ -44,12 +44,12 @@ struct ModelKind {
   // REQUIRES: the fields are in their ranges.
   train::ParameterLayout (*layout)(const ModelSpec& spec);
   // `weight_name` returns the name that the kind of model uses for a tensor of a published set of weights, or an empty
-  // text for a tensor that is not one of its weights. If `weight_name` is null, the names are the same.
+  // text for a tensor that is not one of its weights. If `weight_name` is null, the kind uses the published names.
   std::string (*weight_name)(const std::string& published) = nullptr;
 };
 
 std::span<const ModelKind* const> ModelKinds();
-// Returns the kind of model with that name, or null if there is none.
+// Returns the kind of model called `name`, or null if there is none.
 const ModelKind* FindModel(std::string_view name);
 // Returns the kind of model of a job that names none.
 const ModelKind& DefaultModel();

@@ -10,7 +10,8 @@
 
 namespace rekindle::models {
 
-// Mirrors the job's `model` section. Each kind of model declares which of the numbers it has, and their ranges.
+// Mirrors the `model` section of a job's spec. Each kind of model declares which fields of the section it has, and
+// their ranges.
 struct ModelSpec {
   std::string kind = "gpt";
   int layers = 0;
@@ -31,7 +32,7 @@ struct ModelSpec {
 };
 
 struct ModelField {
-  // `name` is the field's name in the proto.
+  // `name` is the name that a field of a job's `model` section has in the proto.
   const char* name;
   int ModelSpec::*member;
 };
@@ -40,7 +41,7 @@ inline constexpr ModelField kModelFields[] = {
     {"context", &ModelSpec::context}, {"classes", &ModelSpec::classes}, {"vocabulary", &ModelSpec::vocabulary},
 };
 
-// Returns the value of the field of that name. `dropout` is the only field that is not an integer.
+// Returns the value of the field of `spec` that is called `field`. `dropout` is the only field that is not an integer.
 inline double ValueOf(const ModelSpec& spec, std::string_view field) {
   for (const ModelField& known : kModelFields) {
     if (field == known.name) return spec.*known.member;

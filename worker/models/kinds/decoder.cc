@@ -18,8 +18,8 @@ namespace rekindle::models {
 namespace {
 
 constexpr double kEpsilon = 1e-5;
-// The parameters of a decoder's layout are numbered: the embeddings of tokens and positions, then those of the first
-// block.
+// In a decoder's layout the embedding of tokens is parameter number `kTokens`, and that of positions is number
+// `kPositions`. The parameters of the first block begin at number `kFirstBlock`.
 constexpr int kTokens = 0, kPositions = 1, kFirstBlock = 2;
 
 // Holds each token of the windows and the token after it, as int64 {sequences x context}.

@@ -26,7 +26,8 @@ class Decoder : public AtenModel {
         block_parameters_(block_parameters) {}
 
  protected:
-  // The initial values of a decoder's matrices have this standard deviation.
+  // `kDeviation` is the standard deviation of the initial values of a decoder's matrices. GPT-2 divides it by a number
+  // for some of its matrices.
   static constexpr double kDeviation = 0.02;
   // `kEmbedding`, `kAttention` and `kFeedForward` say where dropout is applied. They are part of the random generator's
   // key, so they must never change.

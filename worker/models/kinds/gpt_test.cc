@@ -82,9 +82,10 @@ TEST(GptTest, EveryGradientComesOnceAndTheTiedOneLast) {
   std::vector<int> all(test.model().layout().parameters.size());
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(sorted, all);
-  // Parameter 18 is ln.weight, which backward delivers among the first.
+  // Backward delivers the gradients of a model's last parameters first. Parameter 18 of 20, ln.weight, must be among
+  // the first two.
   EXPECT_LE(std::find(gradients.order.begin(), gradients.order.end(), 18) - gradients.order.begin(), 1);
-  // Parameter 0 is the embedding of tokens, which backward delivers among the last.
+  // Parameter 0 of 20, the embedding of tokens, must be among the last two whose gradients backward delivers.
   EXPECT_GE(std::find(gradients.order.begin(), gradients.order.end(), 0) - gradients.order.begin(), 18);
 }
 

@@ -10,9 +10,9 @@
 
 namespace rekindle::models {
 
-// Sets the number of compute threads of the process, and lets arithmetic keep denormals. The function must be called
-// once, before any other of this folder. It also makes malloc keep freed memory, because a training loop soon allocates
-// it again. The instruction set is pinned before the process starts (see pinned_environment.h).
+// Sets the number of compute threads of the process, and lets arithmetic keep denormals. PinThreads() must be called
+// once, before any other function of worker/models/registry. It also makes malloc keep freed memory, because a training
+// loop soon allocates it again. The instruction set is pinned before the process starts (see pinned_environment.h).
 void PinThreads(int threads);
 
 // Returns a digest (XXH3-128, hex) of the loss and all gradients of a fixed micro-batch on the fixed initial weights of

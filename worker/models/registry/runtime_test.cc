@@ -46,7 +46,7 @@ TEST(ProbeTest, DependsOnTheModel) {
   EXPECT_FALSE(ProbeDigest(wider, 4).ok());
 }
 
-// This model is so large that its probe would take far too long without a limit on the probe's work.
+// Probes a model that is so large that its probe would take far too long without a limit on the probe's work.
 TEST(ProbeTest, ALargeModelIsProbedInASmallWay) {
   Digest({.kind = "gpt", .layers = 512, .heads = 16, .width = 512, .context = 1 << 20});
 }

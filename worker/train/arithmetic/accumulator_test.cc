@@ -209,7 +209,7 @@ TEST(AccumulatorTest, HeldMicroBatchesSurviveAReductionThatCameToNothing) {
   straight.Begin(5, 0, exponents);
   for (int m : {0, 1, 2}) AddMicroBatch(layout, gradient(m), m, &straight);
   interrupted.Begin(5, 0, exponents);
-  // `interrupted` is reduced once while it holds no micro-batch yet, so its sums are zeros.
+  // The accumulator `interrupted` is reduced once while it holds no micro-batch yet, so its sums are zeros.
   EXPECT_EQ(sums(interrupted), std::vector<int64_t>(layout.total));
   AddMicroBatch(layout, gradient(2), 2, &interrupted);
   sums(interrupted);

@@ -28,7 +28,7 @@ std::vector<GradientBucket> CutIntoBuckets(const ParameterLayout& layout, int64_
 // all ranks must issue the same collectives in the same order. The class is thread-compatible.
 class BucketReadiness {
  public:
-  // The `buckets` must outlive this object and cover the layout.
+  // The `buckets` must cover the layout of the gradient and outlive the BucketReadiness.
   explicit BucketReadiness(const std::vector<GradientBucket>* buckets);
 
   // Forgets which parameters have arrived. The caller must call Reset() before each backward.

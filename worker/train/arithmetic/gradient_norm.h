@@ -28,7 +28,7 @@ class SquaresGatherer {
   double Total() const;
 
  private:
-  // Describes the part of a block that belongs to one parameter.
+  // Describes the elements of one parameter that lie in one block of the flat gradient.
   struct Piece {
     int64_t offset;
     int64_t count;
@@ -36,7 +36,8 @@ class SquaresGatherer {
     double squares = 0;
   };
   std::vector<Piece> pieces_;
-  // `first_piece_` gives the first piece of each parameter. Its last element is the number of pieces.
+  // `first_piece_` holds for each parameter the index of its first Piece in `pieces_`, and at its end the number of all
+  // pieces.
   std::vector<size_t> first_piece_;
 };
 

@@ -112,7 +112,8 @@ absl::Status CombineRecords(const StepRecord& other, StepRecord* into) {
         absl::StrCat("ranks disagree on the step: ", into->step, " attempt ", into->attempt, " (", into->maxima.size(),
                      " parameters) and ", other.step, " attempt ", other.attempt, " (", other.maxima.size(), ")"));
   }
-  // The integers are added as unsigned, so hostile or wrong values wrap in a defined way, and CheckWhole refuses them.
+  // The integers of two records are added as unsigned, so hostile or wrong values wrap in a defined way, and CheckWhole
+  // refuses the sums.
   const auto add = [](int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   };

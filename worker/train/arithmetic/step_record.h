@@ -24,10 +24,10 @@ struct StepRecord {
   // `loss` is the summed loss in units of 2^-20 nats. Each micro-batch's loss is limited so that the sum cannot wrap.
   int64_t loss = 0;
   int64_t tokens = 0;
-  // `micro_batches` is the number of micro-batches whose values are in the sums.
+  // `micro_batches` is the number of micro-batches that this record sums up.
   int32_t micro_batches = 0;
-  // `micro_batch_check` is the sum of a hash of each micro-batch's index. It shows whether a micro-batch is in the sums
-  // twice or is missing.
+  // `micro_batch_check` is the sum of a hash of each micro-batch's index. It shows whether the record holds a
+  // micro-batch twice or lacks one.
   uint64_t micro_batch_check = 0;
   // `loss_not_finite` says that a loss was NaN, infinite or beyond the limit. Such a loss is not in `loss`.
   bool loss_not_finite = false;

@@ -63,7 +63,8 @@ TEST(StepRecordTest, CatchesMicroBatchesThatAreDoubledOrMissing) {
   EXPECT_TRUE(CheckWhole(of({2, 0, 3, 1}), 4).ok());
   EXPECT_EQ(CheckWhole(of({0, 1, 2}), 4).code(), absl::StatusCode::kInternal);
   EXPECT_EQ(CheckWhole(of({0, 1, 2, 2}), 4).code(), absl::StatusCode::kInternal);
-  // The indices 0, 0, 3, 3 have the same sum as the right ones, 0, 1, 2, 3.
+  // A record of the micro-batches 0, 0, 3, 3 is refused, although their indices have the same sum as the right ones, 0,
+  // 1, 2, 3.
   EXPECT_EQ(CheckWhole(of({0, 0, 3, 3}), 4).code(), absl::StatusCode::kInternal);
   EXPECT_EQ(CheckWhole(of({}), 4).code(), absl::StatusCode::kInternal);
 }
@@ -136,7 +137,8 @@ TEST(StepRecordTest, RefusesMalformedBytes) {
   std::vector<uint8_t> bad = good;
   bad[0] ^= 1;
   EXPECT_FALSE(DecodeRecord(bad, 3, &out).ok());
-  // A top byte of 0x80 makes the last maximum negative, and 0xff makes it NaN.
+  // An encoded record ends with the last maximum, a float32. A top byte of 0x80 makes this maximum negative, and 0xff
+  // makes it NaN. Both must be refused.
   for (uint8_t top : {0x80, 0xff}) {
     bad = good;
     bad[bad.size() - 1] = top;

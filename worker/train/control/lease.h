@@ -29,7 +29,7 @@ class Lease {
   // infinite value means without end.
   void Spend(double seconds, double sent);
 
-  // Returns the `seconds` of the newest call of Spend().
+  // Returns for how many seconds the newest call of Spend() lets the job spend.
   double SpendSeconds() const;
   // Returns whether the job may spend money now.
   bool MaySpend() const;

@@ -24,7 +24,7 @@ struct Member {
 };
 
 struct ShardHolders {
-  // `first` and `second` are the ranks that hold the shard.
+  // `first` and `second` are the ranks that hold one shard of the optimizer's moments.
   int first = 0;
   int second = 0;
 };

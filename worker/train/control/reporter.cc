@@ -26,7 +26,8 @@ void Reporter::Enter(const Membership& membership) {
   // If the generation resumes from an earlier checkpoint, the steps after it do not count as completed any more.
   report_.completed_step = std::min(report_.completed_step, membership.step);
   report_.accusations.clear();
-  // The sentences about the last restore and the last flush tell of the generation before and were already reported.
+  // The sentences about the last restore and the last flush are removed, because they tell of the generation before and
+  // were already reported.
   report_.restored.clear();
   report_.flush.clear();
   control_.Publish(report_, true);

@@ -40,8 +40,9 @@ class Reporter {
   void Interrupt(int generation, const Membership& membership, const absl::Status& error,
                  const std::vector<comm::Accusation>& accusations);
 
-  // Sets the blocks of the moments that the rank holds from now on, and clears `prepared`. Returns false if an
-  // interruption was already reported, because that report named the blocks that the rank held then.
+  // Sets the blocks of the optimizer's moments that the rank holds from now on. The report then no longer says that the
+  // rank has prepared a step. Returns false if an interruption was already reported, because that report named the
+  // blocks that the rank held then.
   bool Hold(std::vector<int> blocks, int total_blocks);
 
   // Reports that the step is reduced and that this rank alone can apply it to the moments that it holds. Returns false

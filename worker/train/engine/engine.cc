@@ -161,8 +161,8 @@ absl::Status Engine::TakeMicroBatch(int micro_batch) {
     log::Info("micro-batch size changes", {{"from", present}, {"to", micro_batch}});
     present = micro_batch;
     steps_.Resize();
-    // The allocator keeps freed memory in pieces that may not fit the smaller micro-batches, so the memory goes back to
-    // the system.
+    // When the micro-batch size changes, the freed memory goes back to the system, because the allocator would keep it
+    // in pieces that may not fit the new micro-batches.
     malloc_trim(0);
   }
   teller_.MicroBatchIs(present);
@@ -282,8 +282,8 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
     has_state_ = false;
     placement_->Replaced(false);
     teller_.NotRestored(membership.checkpoint, restored.status());
-    // The checkpoint was in the store when the coordinator chose it. This search reads all of it and so finds out
-    // whether it is damaged or gone.
+    // The checkpoint that could not be restored was in the store when the coordinator chose it. To find out whether it
+    // is damaged or gone, the search now reads every byte of it.
     search_->Find(membership.checkpoint, /*verify=*/true);
     return absl::AbortedError(restored.status().message());
   }

@@ -40,11 +40,12 @@
 
 namespace rekindle::train {
 
-// Takes the error of a communicator. It is called from any thread, at most once per communicator.
+// An OnCommunicatorError takes the error of a communicator. It is called from any thread, at most once per
+// communicator.
 using OnCommunicatorError = std::function<void(const absl::Status&, const std::vector<comm::Accusation>&)>;
 
-// Connects this rank to the members. The call polls `cancelled`, and puts the members that it could not reach in
-// `accused`.
+// Connects rank `rank` to the other members of the generation. The call polls `cancelled`, which says whether to give
+// up, and puts the members that it could not reach in `accused`.
 using Connect = std::function<absl::StatusOr<std::unique_ptr<comm::Communicator>>(
     const Membership& membership, int rank, const comm::Deadlines& deadlines, OnCommunicatorError on_error,
     const std::function<bool()>& cancelled, std::vector<comm::Accusation>* accused)>;
@@ -71,12 +72,14 @@ struct EngineParts {
   ControlPlane& control;
   Connect connect;
   checkpoint::CheckpointClient* checkpoints = nullptr;
-  // Opens another store than `checkpoints` for the final checkpoint. It is null if the job can have no other store.
+  // `open_store` opens another store than the job's own for the final checkpoint. It is null if the job can have no
+  // other store.
   OpenStore open_store = nullptr;
-  // Replaces the initial weights of a job that starts. It is null if the seed decides them. INVALID_ARGUMENT means that
-  // no trainer can ever load these weights.
+  // `load_weights` replaces the initial weights of a job that starts. It is null if the seed decides them. Its error
+  // INVALID_ARGUMENT means that no trainer can ever load these weights.
   std::function<absl::Status(std::span<float>)> load_weights = nullptr;
-  // Makes `batches` deliver micro-batches of another size. It is null if the size never changes.
+  // `resize_batches` makes `batches`, the source of the job's data, deliver micro-batches of another size. It is null
+  // if the size never changes.
   std::function<absl::Status(int micro_batch)> resize_batches = nullptr;
   MetricsBoard& metrics;
   Timeline& timeline;
@@ -128,7 +131,8 @@ class Engine {
   StepRunner steps_;
   RankSpeed speed_;
   Saver saver_;
-  std::unique_ptr<CheckpointSearch> search_;  // Null without a store.
+  // `search_` looks for checkpoints in the job's store. It is null if the job has no store.
+  std::unique_ptr<CheckpointSearch> search_;
   // `generation_` is the newest generation that the engine has been in.
   int generation_ = 0;
   absl::Status failure_;

@@ -126,7 +126,8 @@ TEST_F(EngineRangesTest, SharesSurviveAKillAndAJoinerGetsItsOwn) {
 TEST_F(EngineRangesTest, KillsAndBreaksWhileRangesMove) {
   Start({"a", "slow", "b"}, 1500);
   Await([](const v1::JobStatus& s) { return s.step() >= 3; });
-  // The connections break before the ranks of this generation have measured enough to change the ranges.
+  // The connections of trainer "a" break before the ranks of its generation have measured enough steps to change the
+  // ranges.
   trainers_["a"]->BreakConnections();
   Await([](const v1::JobStatus& s) { return SizeOf(s, "slow") <= 3; });
   trainers_["slow"]->BreakConnections();

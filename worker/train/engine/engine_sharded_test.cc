@@ -70,8 +70,9 @@ TEST_F(EngineShardedTest, ALossAndAJoinerCostNoStep) {
   EXPECT_EQ(coordinator_->Status().steps_redone(), 0);
 }
 
-// A rank dies at any point between its first collective of one step and the first of the next. Some ranks have applied
-// the step then, some have not, and some have part of its weights.
+// One of three ranks dies at any point between its first collective of one step and its first collective of the next.
+// By then some ranks have applied the step, some have not, and some have received only part of its new weights. No step
+// may be lost.
 TEST_F(EngineShardedTest, ADeathAtAnyPointOfAStepCostsNothing) {
   std::string digest;
   for (int point = 0; point < 14; ++point) {
@@ -128,9 +129,9 @@ TEST_F(EngineShardedTest, WithoutBothHoldersOfAShardTheNewestCheckpointCounts) {
   trainers_[1]->Kill(/*agent_reports=*/false);
   trainers_[2]->Kill(/*agent_reports=*/false);
   ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.members_size() == 3 || Ended(s); }));
-  // Trainers 1 and 2 were the two holders of shard 1. The first text comes if no generation was formed between their
-  // deaths. The second one comes if a generation was formed, but the shards were not yet on new holders when the second
-  // of the two trainers died.
+  // Trainers 1 and 2 were the two holders of shard 1. The job's newest event has the first text if no generation was
+  // formed between their deaths. It has the second text if a generation was formed, but the shards were not yet on new
+  // holders when the second of the two trainers died.
   EXPECT_THAT(coordinator_->Status().last_event(),
               AnyOf(HasSubstr("both holders of optimizer shard 1, n1/0 and n2/0, are gone"),
                     HasSubstr("the live trainers do not have all of the optimizer's shards of one step")));

@@ -134,8 +134,9 @@ void GenerationRun::FollowSpeeds(const StepOutcome& outcome) {
   }
   speed.straggling = stragglers_.Add(costs);
   parts_.teller.SlowAt(membership_, rank, speed.straggling);
-  // The coordinator uses `micro_batch_seconds` to choose the next generation's ranges. As soon as `ranges_` has
-  // measured this rank, the value is that measurement, on which the present ranges are based, too.
+  // `micro_batch_seconds` is this rank's time for one micro-batch, from which the coordinator chooses the next
+  // generation's ranges. The median of `ranges_` is used as soon as there is one, because the present ranges are based
+  // on it, too.
   const double measured = ranges_.seconds(rank);
   const StepCost& mine = costs[static_cast<size_t>(rank)];
   if (measured > 0) {

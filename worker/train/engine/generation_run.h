@@ -25,7 +25,7 @@ namespace rekindle::train {
 // GenerationRun is thread-compatible.
 class GenerationRun {
  public:
-  // All arguments must outlive the run.
+  // All arguments of the constructor must outlive the GenerationRun.
   GenerationRun(const Membership& membership, comm::Communicator& communicator, const GenerationParts& parts);
 
   // Makes steps until the job is done or all ranks agree to yield, and returns OK then. Otherwise returns the error

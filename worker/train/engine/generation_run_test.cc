@@ -180,7 +180,7 @@ TEST_F(GenerationRunTest, RanksThatMakeAllStepsHaveTheResultOfOne) {
 
 TEST_F(GenerationRunTest, AYieldIsAgreedAtABoundary) {
   Start(2);
-  // Only rank 1 is told to yield.
+  // Only rank 1 is told to yield. It tells rank 0 in its next message, so both ranks yield at the same step boundary.
   SayAt(1, 4, {.action = Directive::Action::kYield});
   ExpectOk(RunGeneration());
   for (size_t i = 0; i < ranks_.size(); ++i) {
@@ -188,7 +188,7 @@ TEST_F(GenerationRunTest, AYieldIsAgreedAtABoundary) {
     EXPECT_EQ(ranks_[i]->step(), 6);
     EXPECT_THAT(ReportOf(i).assigned, IsEmpty());
   }
-  // The next generation goes on to the end of the job.
+  // In the next generation no rank is told to yield, so the generation goes on to the end of the job.
   ranks_[1]->control.Say({.action = Directive::Action::kRun});
   ranks_[1]->model.before_backward = nullptr;
   ExpectOk(RunGeneration());

@@ -20,7 +20,7 @@ absl::Status CheckGoesOn(const Directive& directive, int generation);
 // Ends generations from a thread of its own, which waits for directives. The class is thread-safe.
 class GenerationWatch {
  public:
-  // `directives` must outlive the watch.
+  // `directives` is the box that receives the coordinator's directives. It must outlive the GenerationWatch.
   explicit GenerationWatch(const DirectiveBox& directives);
   ~GenerationWatch();
 

@@ -11,8 +11,9 @@
 
 namespace rekindle::train {
 
-// Returns OK if this rank may still rely on the messages in which ranks said that their leases hold. `sent` is the
-// time, by the lease's clock, at which this rank sent its own message. Returns ABORTED if the machine slept in between.
+// Returns OK if this rank may still rely on the messages in which the ranks told each other that their leases hold.
+// `sent` is the time, by the lease's clock, at which this rank sent its own message. Returns ABORTED if the messages
+// are too old because the machine slept after that time.
 absl::Status CheckFresh(const Lease& lease, const Membership& membership, double sent);
 
 // Saves the state, and waits until the lease of some rank holds again. The call is collective. Returns ABORTED if this

@@ -138,7 +138,8 @@ void Teller::Step(const StepFacts& facts) {
   control_.AddLoss({step, loss});
   reporter_.Update(
       [&](Report& r) {
-        // The exchange of a step shows that every rank has applied the step before.
+        // The exchange of a step shows that every rank has applied the step before, so only that one is reported as
+        // completed.
         r.completed_step = step - 1;
         r.loss = loss;
         if (facts.learning_rate) r.learning_rate = *facts.learning_rate;

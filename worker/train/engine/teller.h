@@ -58,12 +58,12 @@ struct StepFacts {
 // Teller is thread-compatible. A trainer has only one, because several would contradict each other.
 class Teller {
  public:
-  // All arguments must outlive the teller.
+  // All arguments of the constructor must outlive the Teller.
   Teller(ControlPlane& control, Reporter& reporter, MetricsBoard& metrics, Timeline& timeline)
       : control_(control), reporter_(reporter), metrics_(metrics), timeline_(timeline) {}
 
-  // The next methods say how the trainer comes to a generation and leaves it. `seconds` is the time that the trainer
-  // waited.
+  // The methods from Introduce() to Failed() say how the trainer comes to a generation and leaves it. `seconds` is the
+  // time that the trainer waited.
   void Introduce(const Introduction& introduction);
   void Ready();
   void StoreUnseen();
@@ -80,14 +80,15 @@ class Teller {
   // Says that this rank stands still because it hears nothing from the coordinator, or because its job may not spend.
   void Stands(const Moment& moment, double lease_seconds, bool may_spend);
 
-  // The next methods say what became of the state. `name` is the name of a checkpoint.
+  // The methods from Restored() to Finished() say what became of the training state. `name` is the name of a
+  // checkpoint.
   void Restored(const Moment& moment, const std::string& name, const checkpoint::Restored& restored);
   void NotRestored(const std::string& name, const absl::Status& status);
   void CheckpointBegan(const Moment& moment);
   void KeepsFinalState(bool keeps);
   void Finished(int64_t step, const std::string& digest, const std::string& stop_reason);
 
-  // The next methods say how long the parts of a step took, in seconds.
+  // WaitedForCopy(), Prepared() and Applied() say how many seconds the parts of a step took.
   void WaitedForCopy(double seconds);
   void Prepared(double seconds);
   void Applied(double seconds);
@@ -99,8 +100,8 @@ class Teller {
   // Says how many bytes less the ranks together send, because the `elements` of a gradient travel in 16 bits.
   void SmallerReduce(const Moment& moment, int64_t elements);
 
-  // The next methods say how fast this rank is. `micro_batches` is the number of micro-batches of a whole step that the
-  // rank computes.
+  // The methods from ShareIs() to SlowAt() say how fast this rank is. `micro_batches` is the number of micro-batches of
+  // a whole step that the rank computes.
   void ShareIs(int micro_batches);
   // Says that the ranges of micro-batches have changed. The new ranges apply to all steps after `step`.
   void Recut(int64_t step, const Membership& membership, const StepRanges& ranges, const StepRanges::Recut& recut,
@@ -117,7 +118,7 @@ class Teller {
   Reporter& reporter_;
   MetricsBoard& metrics_;
   Timeline& timeline_;
-  // `ranges_` is the newest note about the ranges.
+  // `ranges_` is the newest LeverNote about the ranges of micro-batches.
   LeverNote ranges_{.lever = "ranges"};
 };
 

@@ -12,7 +12,7 @@ namespace rekindle::train {
 // disk must not stop training.
 class Timeline {
  public:
-  // Writes nothing if `path` is empty.
+  // Opens the timeline in the file `path`. If `path` is empty, nothing is ever written.
   Timeline(const std::string& path, std::string trainer, std::string job_uid = "");
   ~Timeline();
   Timeline(const Timeline&) = delete;

@@ -11,7 +11,7 @@ constexpr char kName[] = "early_stop";
 constexpr char kBest[] = "early_stop.best", kBestStep[] = "early_stop.step", kBad[] = "early_stop.bad";
 
 constexpr Parameter kPatience{.field = "patience", .initial = 3, .low = 1, .high = 1e6};
-// `min_delta` of this lever is in nats a token.
+// The field `min_delta` of the lever early_stop is a loss in nats a token.
 constexpr Parameter kMinDelta{.field = "min_delta", .initial = 0, .low = 0, .high = 1e6};
 constexpr Parameter kParameters[] = {kPatience, kMinDelta};
 

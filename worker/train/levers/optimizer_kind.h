@@ -12,9 +12,9 @@ namespace rekindle::train {
 
 struct OptimizerKind {
   const char* name;
-  // `parameters` declares the fields of spec.optimizer that this kind has, except `kind`.
+  // `parameters` declares the fields of spec.optimizer that this kind of optimizer has, except `kind`.
   std::span<const Parameter> parameters;
-  // `moments` is the number of moments that this kind keeps: 0 means none, 1 the first, 2 both.
+  // `moments` is the number of moments that this kind of optimizer keeps: 0 means none, 1 the first, 2 both.
   int moments;
   // An elementwise optimizer can update any part of a parameter without the rest of it.
   bool elementwise = true;

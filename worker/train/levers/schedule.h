@@ -26,7 +26,7 @@ struct ScheduleTime {
 
 struct ScheduleKind {
   const char* name;
-  // `parameters` declares the fields of spec.schedule that this kind has, except `kind` and `warmup_steps`.
+  // `parameters` declares the fields of spec.schedule that this kind of schedule has, except `kind` and `warmup_steps`.
   std::span<const Parameter> parameters;
   // Returns the learning rate of a step as a share of the highest learning rate.
   double (*share)(const ScheduleSpec& schedule, const ScheduleTime& time, const LeverState& state);

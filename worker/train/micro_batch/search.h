@@ -35,10 +35,11 @@ struct MicroBatchChoice {
   std::string reason;
 };
 
-// Searches for the best micro-batch size. Doubles the size from one sample until a size does not fit, or until two in a
-// row are no faster per sample than a smaller one. Then bisects between the largest that fits and the smallest that
-// does not. Of sizes that are about as fast (within 3 %) it takes the smallest, which leaves the most micro-batches to
-// distribute. Returns RESOURCE_EXHAUSTED if not even one sample fits. An error of `trial` ends the search.
+// Searches for the best micro-batch size. Doubles the size from one sample until a size does not fit, or until two
+// sizes in a row are no faster per sample than a smaller one. Then bisects between the largest size that fits and the
+// smallest that does not. Among sizes that are about as fast (within 3 %), the search takes the smallest, which leaves
+// the most micro-batches to distribute. Returns RESOURCE_EXHAUSTED if not even one sample fits. An error of `trial`
+// ends the search.
 absl::StatusOr<MicroBatchChoice> SearchMicroBatch(const MicroBatchBounds& bounds,
                                                   const std::function<absl::StatusOr<MicroBatchTrial>(int)>& trial);
 

@@ -100,7 +100,8 @@ TrainSpec SpecOfTrial(const TrainSpec& job) {
 }  // namespace
 
 void GuardMemory(double bytes) {
-  // RLIMIT_DATA counts memory that is reserved even if it is never used, so the limit is higher than `bytes`.
+  // RLIMIT_DATA counts memory that is reserved even if it is never used, so the limit is higher than `bytes`, the
+  // memory that the trial may use.
   constexpr double kRoom = 1.25;
   rlimit limit = {};
   if (getrlimit(RLIMIT_DATA, &limit) == 0) {

@@ -14,9 +14,9 @@
 
 namespace rekindle::train {
 
-// Protects the machine from a trial. An allocation far beyond `bytes` fails instead of swapping, and the kernel kills
-// the trial's process before any other. Whether the trial stayed within `bytes` is checked only afterwards, against the
-// memory that was really used.
+// Protects the machine from a trial that may use `bytes` bytes of memory. An allocation far beyond them fails instead
+// of swapping, and the kernel kills the trial's process before any other. Whether the trial stayed within `bytes` is
+// checked only afterwards, against the memory that was really used.
 void GuardMemory(double bytes);
 
 // Returns the highest memory use of this process so far, in bytes.

@@ -36,12 +36,12 @@ Matrix Product(const Matrix& a, const Matrix& b, int64_t rows, int64_t inner, in
   return out;
 }
 
-// Sets *x to a * *x + b * y.
+// Replaces the matrix X in `x` by aX + bY, where `y` holds the matrix Y.
 void Mix(float a, float b, const Matrix& y, Matrix* x) {
   for (size_t i = 0; i < x->size(); ++i) (*x)[i] = a * (*x)[i] + b * y[i];
 }
 
-// Makes the singular values of `x` nearly 1. The caller must pass rows <= columns.
+// Makes the singular values of the matrix `x` nearly 1. The matrix must not have more rows than columns.
 void Orthogonalize(int64_t rows, int64_t columns, Matrix* x) {
   const double norm = std::sqrt(kernels::SumOfSquares(x->data(), rows * columns));
   const auto scale = static_cast<float>(1 / std::max(norm, kLeastNorm));

@@ -35,8 +35,9 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code) {
 absl::StatusOr<TrainerJob> LoadJob(const Flags& flags, int micro_batch) {
   absl::StatusOr<TrainerJob> job = LoadJobFile(flags.job_file, micro_batch);
   if (!job.ok()) return job;
-  // The job must not read the node's keys and token, because it could then act as this node. They are listed here. The
-  // node's folder need not be listed, because it marks itself as a state folder, which no job may read.
+  // The job must not read the files with the node's keys and token, because it could then act as this node. So these
+  // files are withheld from the job. The node's folder need not be named, because it marks itself as a state folder,
+  // which no job may read.
   const common::Security keys = common::Security::FromEnvironment();
   job->data.roots = data::DataRoots(flags.data_roots, {keys.tls_cert, keys.tls_key, keys.tls_ca, keys.token_file});
   return job;

@@ -14,7 +14,7 @@
 namespace rekindle::train {
 namespace {
 
-// Delivers the batches of `batches`, but at most `most` validation micro-batches.
+// Delivers the batches of another source, but at most `most` validation micro-batches.
 class CappedBatches final : public BatchSource {
  public:
   CappedBatches(std::unique_ptr<BatchSource> batches, int most) : batches_(std::move(batches)), most_(most) {}

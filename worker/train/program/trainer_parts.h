@@ -21,7 +21,7 @@ absl::StatusOr<data::OpenedData> OpenJobData(const TrainerJob& job, const std::s
 // same samples.
 class ResizableBatches final : public BatchSource {
  public:
-  // `job` must outlive the ResizableBatches. Resize() also changes the micro-batch size in its spec.
+  // `job` must outlive the ResizableBatches. Resize() also changes the micro-batch size in the job's spec.
   ResizableBatches(TrainerJob& job, std::string dir, std::unique_ptr<BatchSource> batches)
       : job_(job), dir_(std::move(dir)), batches_(std::move(batches)) {}
   MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }

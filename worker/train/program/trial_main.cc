@@ -35,7 +35,8 @@ absl::StatusOr<MicroBatchTrial> Trial(TrainerJob job, const std::string& dir) {
   if (!listener.ok()) return listener.status();
   const auto seconds = SecondsOfTrial(job.spec, **model, *data->batches, ConnectOver(**listener));
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
-  // A job with a store has up to two checkpoints under way in shared memory, each with the weights and two moments.
+  // A trial takes no checkpoints. A job with a store has up to two checkpoints under way in shared memory, each with
+  // the weights and two moments, so their size is added to the memory that the trial used.
   constexpr double kStagedBytes = 2 * 3 * sizeof(float);
   const double staged = job.store.empty() ? 0 : kStagedBytes * static_cast<double>((*model)->layout().total);
   return MicroBatchTrial{.bytes = PeakBytes() + staged, .seconds = *seconds};

@@ -6,7 +6,8 @@
 
 namespace rekindle::train {
 
-// Tries `flags.try_micro_batch` and writes the outcome to `flags.result`. Returns the exit code.
+// Tries the micro-batch size `flags.try_micro_batch`, and writes the outcome of the trial to the file `flags.result`.
+// Returns the exit code of the process.
 int TryMicroBatch(const Flags& flags);
 
 }  // namespace rekindle::train

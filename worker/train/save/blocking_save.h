@@ -23,7 +23,7 @@ struct BlockingSaveParts {
   comm::Communicator& communicator;
   Reporter& reporter;
   const DirectiveBox& directives;
-  // `clock` returns seconds.
+  // `clock` returns the time in seconds.
   common::TimeSource clock;
   // `stopping` says whether this trainer was told to stop.
   std::function<bool()> stopping;

@@ -116,13 +116,15 @@ void CheckpointSchedule::Stalled(double seconds) { cost_.Stalled(seconds); }
 void CheckpointSchedule::Durable(double now, int64_t step) {
   if (step <= durable_step_) return;
   durable_step_ = step;
-  // The checkpoint of an earlier save became durable late, and the newest save is still under way.
+  // A checkpoint that is older than the newest save became durable late. The newest save is still under way, so nothing
+  // else changes.
   if (step < snapshot_step_) return;
   if (step == snapshot_step_) {
     at_risk_since_ = cost_.begun_at();
     cost_.Durable(now);
   } else {
-    // This schedule did not begin the save of the checkpoint. When the save began is unknown, but it was not long ago.
+    // A checkpoint that is newer than this schedule's newest save was saved without this schedule. It is not known when
+    // that save began, but it was not long ago.
     at_risk_since_ = now;
     cost_.Lost();
   }

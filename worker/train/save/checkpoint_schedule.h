@@ -25,7 +25,7 @@ namespace rekindle::train {
 struct InterruptionRecord {
   int nodes = 1;
   int interruptions = 0;
-  // The interruptions happened in `node_hours` hours, summed over the job's nodes.
+  // The job had its `interruptions` in `node_hours` hours, which are summed over its nodes.
   double node_hours = 0;
 };
 
@@ -44,7 +44,8 @@ class CheckpointSchedule {
   // Records that the state at `step` is the initial one or was restored from the store, so that no computing is at
   // risk.
   void Restarted(double now, int64_t step);
-  // Records that a step took `seconds`. SaveCost::Step explains `usual`.
+  // Records that a step took `seconds`. `usual` says that the step contained only training and checkpoints
+  // (SaveCost::Step).
   void StepDone(double seconds, bool usual);
   // Records that a save of the state at `step` begins. Stalled() says how long training waited for the copy.
   void Begun(double now, int64_t step);
@@ -72,7 +73,7 @@ class CheckpointSchedule {
   bool joined_ = false;
   double joined_at_ = 0;
   double interval_ = 0;
-  // `settled_` says that the interval rests on a measurement.
+  // `settled_` says that the interval between checkpoints rests on a measurement.
   bool settled_ = false;
   std::string reason_;
   int64_t durable_step_ = -1;

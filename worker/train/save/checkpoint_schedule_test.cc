@@ -68,9 +68,9 @@ TEST(BestIntervalTest, IsYoungsForCheapSavesAndDalysForDearOnes) {
   // A save of 20 s costs more than twice the mean time of 5 s between interruptions. The computing time between two
   // saves is then that mean time.
   EXPECT_DOUBLE_EQ(BestInterval(20, 5), 25);
-  // The waste is computed exactly here. After Daly, the expected time for a second of work under exponential
-  // interruptions is proportional to M (e^(t/M) - 1) / (t - C), where t is the interval and C the cost of a save. It is
-  // least at the best interval, so no other interval nearby is better.
+  // `waste` computes exactly what a checkpoint interval wastes. After Daly, the expected time for a second of work
+  // under exponential interruptions is proportional to M (e^(t/M) - 1) / (t - C), where t is the interval and C the
+  // cost of a save. It is least at the best interval, so no other interval nearby may be better.
   for (const double save : {0.1, 1.0, 10.0, 60.0}) {
     const double mean = 600;
     const auto waste = [&](double t) { return mean * (std::exp(t / mean) - 1) / (t - save); };

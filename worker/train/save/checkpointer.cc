@@ -74,7 +74,8 @@ double Checkpointer::WaitCopied(double stall_seconds) {
   if (auto staged = being_copied_; staged != nullptr) {
     const checkpoint::StateView from = copied_from_;
     lock.Unlock();
-    // The error is ignored here, because Save() copies the same shards and gets the same error.
+    // An error of this copy of the staged shards is ignored, because Save() copies the same shards and gets the same
+    // error.
     staged->Copy(from).IgnoreError();
     lock.Lock();
     // Whoever drops the staged shards last waits for their writes to end. That must not be the training thread, so a

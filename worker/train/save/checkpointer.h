@@ -117,7 +117,8 @@ class Checkpointer {
   struct Gathering {
     SnapshotInfo info;
     std::string scalars;
-    // The keys of `refs` are the index and the plane of a shard.
+    // `refs` holds the shards of a snapshot that are known so far, of all ranks, keyed by the index and the plane of
+    // the shard.
     std::map<std::pair<int, int>, checkpoint::ShardRef> refs;
   };
   using Task = std::function<void()>;
@@ -174,7 +175,7 @@ class Checkpointer {
   // `gathering_` has the snapshots of which not all ranks' shards are known yet, keyed by step. All belong to the
   // running generation.
   std::map<int64_t, Gathering> gathering_ ABSL_GUARDED_BY(mutex_);
-  // `work_` and `threads_` are indexed by Worker.
+  // `work_` holds the tasks of each Worker, and `threads_` its thread. Both are indexed by Worker.
   std::array<Work, kWorkers> work_ ABSL_GUARDED_BY(mutex_);
   std::array<std::jthread, kWorkers> threads_;
 };

@@ -42,7 +42,8 @@ void SaveCost::Stalled(double seconds) { stalled_ += seconds; }
 void SaveCost::Durable(double now) {
   if (!in_flight_) return;
   in_flight_ = false;
-  // `slowed_` contains the stall, too. Noise in the times of the steps can make `slowed_` smaller than the stall.
+  // `slowed_` is the time by which the steps beside a save were slower than usual. It contains `stalled_`, the wait
+  // before the optimizer, too. Noise in the times of the steps can nevertheless make `slowed_` smaller than `stalled_`.
   Add(std::max(stalled_, slowed_), kSaves, &training_);
   Add(std::max(0.0, now - begun_at_), kSaves, &durable_);
 }

@@ -38,7 +38,8 @@ class SaveCost {
  private:
   // `usual_steps_` holds the times of steps without a save in flight.
   std::deque<double> usual_steps_;
-  // `training_` and `durable_` hold the two costs of each of the newest saves.
+  // For each of the newest saves, `training_` holds the seconds by which it lengthened training, and `durable_` holds
+  // the seconds until its checkpoint was durable.
   std::deque<double> training_;
   std::deque<double> durable_;
   bool in_flight_ = false;

@@ -26,7 +26,8 @@ TEST(SaveCostTest, TheStallIsTheLeastItCosts) {
   for (int i = 0; i < 5; ++i) cost.Step(2.0, true);
   cost.Begun(10);
   cost.Stalled(0.25);
-  // A save cannot make a step faster. That this step beside a save is faster than usual is chance.
+  // A save cannot make a step faster. If a step beside a save is faster than usual, that is chance, so the save costs
+  // only the time that training waited for it.
   cost.Step(1.0, true);
   cost.Durable(11);
   EXPECT_DOUBLE_EQ(cost.training_seconds(), 0.25);

@@ -11,8 +11,9 @@
 namespace rekindle::train {
 namespace {
 
-// An agent gives its trainer ten seconds to stop. Within these limits the trainer writes the last job file to its
-// stores in less time than that.
+// Before rank 0 leaves, it waits at most `kEndDrainSeconds` for a save under way and `kEndAskSeconds` for the last job
+// file, and writes that file to each store within `kEndWriteSeconds`. With two stores this takes less than the ten
+// seconds that an agent gives its trainer to stop.
 constexpr double kEndDrainSeconds = 1, kEndAskSeconds = 2, kEndWriteSeconds = 3;
 
 }  // namespace
@@ -161,7 +162,7 @@ absl::Status Saver::SaveFinal(comm::Communicator& communicator, const TrainState
                               const std::string& store) {
   communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
   if (store.empty()) return Save(*checkpointer_, communicator, state, until, /*is_final=*/true);
-  // All ranks ask the same store, so either all can use it or none.
+  // All ranks open the same store for the final state, so either all of them can use it or none.
   const absl::StatusOr<Checkpointer*> checkpointer = final_store_.Use(store);
   if (!checkpointer.ok()) {
     log::Warning("cannot use the store", {{"store", store}, {"error", std::string(checkpointer.status().message())}});

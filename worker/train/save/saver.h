@@ -51,7 +51,7 @@ struct SaverParts {
   checkpoint::CheckpointClient* checkpoints = nullptr;
   // `open_store` is null if the job can have no store but `checkpoints`.
   OpenStore open_store = nullptr;
-  // `clock` returns seconds.
+  // `clock` returns the time in seconds.
   common::TimeSource clock;
   // `stopping` says whether this trainer was told to stop.
   std::function<bool()> stopping;
@@ -79,8 +79,8 @@ class Saver {
   void Announce(int64_t step, double step_seconds, int world_size, StepExtras* extras);
   // Takes what all ranks announced about their shards. The call does nothing unless this rank is rank 0.
   void Gather(std::span<const StepMessage> messages);
-  // Notes that a step took `seconds`, and begins the save of `state` if rank 0 announced one. Returns whether a save
-  // began. SaveCost::Step() explains `usual`.
+  // Notes that a step took `seconds`, and begins the save of `state` if rank 0 announced one. `usual` says that the
+  // step contained only training and checkpoints (SaveCost::Step). Returns whether a save began.
   bool StepDone(const StepOutcome& outcome, double seconds, bool usual, const TrainState& state);
   // Notes the validation loss that is written into the next checkpoint.
   void Evaluated(double validation_loss) { validation_loss_ = validation_loss; }
@@ -123,7 +123,8 @@ class Saver {
   // `loss_` and `validation_loss_` are the newest losses that this rank knows.
   std::optional<double> loss_, validation_loss_;
   FinalStore final_store_;
-  std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
+  // `checkpointer_` saves to the job's own store. It is null if the job has no store.
+  std::unique_ptr<Checkpointer> checkpointer_;
 };
 
 }  // namespace rekindle::train

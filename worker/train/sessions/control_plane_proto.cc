@@ -109,7 +109,7 @@ Directive::Action FromProto(v1::TrainerDirective::Action action) {
   }
 }
 
-// Adds to the message what the rank holds of the state, and what it computes.
+// Adds to a trainer's report what the rank holds of the state, and what it computes.
 void AddState(const Report& report, v1::TrainerReport* message) {
   message->set_phase(ToProto(report.phase));
   message->set_generation(report.generation);
@@ -134,8 +134,8 @@ void AddState(const Report& report, v1::TrainerReport* message) {
   message->set_probe_digest(report.probe_digest);
 }
 
-// Adds to the message what the rank knows of checkpoints: what it could restore, what it has saved, and what it has
-// found damaged.
+// Adds to a trainer's report what the rank knows of checkpoints: what it could restore, what it has saved, and what it
+// has found damaged.
 void AddCheckpoints(const Report& report, v1::TrainerReport* message) {
   if (!report.restorable.manifest.empty()) ToProto(report.restorable, message->mutable_restorable());
   message->set_restorable_verified(report.restorable_verified);
@@ -172,7 +172,7 @@ void AddLevers(const Report& report, v1::TrainerReport* message) {
   }
 }
 
-// Adds the progress of the training to the message.
+// Adds the progress of the training to a trainer's report.
 void AddProgress(const Report& report, v1::TrainerReport* message) {
   message->set_completed_step(static_cast<int32_t>(report.completed_step));
   message->set_loss(report.loss);

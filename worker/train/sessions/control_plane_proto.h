@@ -7,7 +7,8 @@
 
 namespace rekindle::train {
 
-// Fills all fields of the message except the identity, the sequence, the losses and the fields of the long poll.
+// Converts a trainer's report to its protobuf message. The identity, the sequence, the losses and the fields of the
+// long poll are left out.
 void ToProto(const Report& report, v1::TrainerReport* message);
 // Converts a directive that arrived at the time `now` of the trainer's clock.
 Directive FromProto(const v1::TrainerDirective& message, double now);

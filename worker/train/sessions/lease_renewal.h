@@ -23,7 +23,7 @@ bool Stands(const Directive& directive);
 // LeaseRenewal is thread-safe.
 class LeaseRenewal {
  public:
-  // All arguments must outlive the renewal.
+  // All arguments of the constructor must outlive the LeaseRenewal.
   LeaseRenewal(const TrainerIdentity& identity, v1::Trainers::Stub& stub, const DirectiveBox& directives,
                ObeyedCluster& cluster, Lease& lease);
   // Cancels the renewal under way and joins the thread. REQUIRES: `directives` is closed.

@@ -20,8 +20,8 @@ std::vector<FloatBuffer*> MomentsOf(TrainState& state, int moments);
 // Moves the moments at the beginning of one generation. The class is thread-compatible.
 class MomentTransfer {
  public:
-  // The moments of step `target` are wanted. A rank that is one step behind makes them from its prepared step. The
-  // references must outlive the transfer.
+  // `target` is the step whose moments the ranks want. A rank that is one step behind makes them from its prepared
+  // step. All arguments that are references must outlive the MomentTransfer.
   MomentTransfer(comm::Communicator& communicator, const ShardDeal& deal, const PreparedStep& prepared, int moments,
                  int64_t target);
 

@@ -24,7 +24,7 @@ struct UpdateResult {
 
 // Holds what an update needs to know beside the memory that it reads and writes.
 struct PlannedUpdate {
-  // If `result.found_inf` is set, the update must not be applied.
+  // If `result.found_inf` says that the gradient is not finite, the update must not be applied.
   UpdateResult result;
   OptimizerSpec optimizer;
   double learning_rate = 0;
@@ -33,7 +33,7 @@ struct PlannedUpdate {
   // `step` is the number of the step that the update makes.
   int64_t step = 0;
   GradientView gradient;
-  // `exponents` is used with gradient.fixed.
+  // `exponents` holds the fixed-point exponent of each parameter's gradient. It is used only if gradient.fixed is set.
   std::vector<int32_t> exponents;
 };
 

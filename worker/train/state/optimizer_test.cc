@@ -104,7 +104,8 @@ TEST(OptimizerTest, ExtremeExponentsKeepTheValue) {
     const UpdateResult result = Update(layout, {.fixed = q.data()}, 1, kSpec, 1e-3, 1.0, &state);
     EXPECT_DOUBLE_EQ(result.grad_norm, std::ldexp(norm, power));
     for (int i = 0; i < 64; ++i) EXPECT_TRUE(std::isfinite(state.weights.data()[i]));
-    // Gradients that are larger than those of `expected` are clipped to the same length, so the weights agree.
+    // `expected` is the result for gradients that are not scaled. Larger gradients are clipped to the same norm, so
+    // they give the same weights.
     if (power > 0) {
       EXPECT_NEAR(state.weights.data()[5], expected.weights.data()[5], 1e-8);
     }

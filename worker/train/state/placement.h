@@ -70,7 +70,7 @@ class Placement {
   virtual std::optional<LeverNote> Saved(const TrainState& state) const = 0;
 };
 
-// All arguments must outlive the placement.
+// Makes the placement that training.optimizer_state asks for. All arguments must outlive the Placement.
 std::unique_ptr<Placement> MakePlacement(const TrainSpec& spec, const ParameterLayout& layout, Reporter& reporter);
 
 }  // namespace rekindle::train

@@ -75,8 +75,9 @@ absl::Status PreparedStep::Prepare(const ShardDeal& deal, std::optional<PlannedU
   const bool sends = pending_->update && communicator.world_size() > 1;
   absl::Status status = sends ? IssueAll(deal, communicator, state, &works) : absl::OkStatus();
   const uint64_t hash = sends ? HashOfOutgoing(deal) : 0;
-  // A rank that gets the hashes of all ranks may apply the step. By then every rank has reported here that it can apply
-  // its part. So one surviving holder of each shard is enough to complete the step on all ranks.
+  // A rank that gets the hashes of all ranks may apply the step. Each rank sends its hash only after it has reported,
+  // by Reporter::Prepare(), that it can apply its part. So one surviving holder of each shard is enough to complete the
+  // step on all ranks.
   const bool prepared = status.ok() && reporter_.Prepare();
   if (!prepared) {
     if (status.ok()) status = absl::AbortedError("interrupted before the step was prepared");

@@ -23,7 +23,7 @@ namespace rekindle::train {
 // apply it to the moments that it holds, without any other rank. The class is thread-compatible.
 class PreparedStep {
  public:
-  // `moments` is the number of moments that the optimizer keeps. The references must outlive the step.
+  // `moments` is the number of moments that the optimizer keeps. `layout` and `reporter` must outlive the PreparedStep.
   PreparedStep(const ParameterLayout& layout, int moments, Reporter& reporter);
 
   // Allocates the memory that steps with the shards of `deal` need, and no more.

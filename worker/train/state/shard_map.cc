@@ -109,8 +109,8 @@ bool PlanMoves(const std::vector<ElementSet>& has, const std::vector<ElementSet>
   for (size_t to = 0; to < wants.size(); ++to) {
     ElementSet missing = Subtract(wants[to], has[to]);
     while (!missing.empty()) {
-      // Of the ranks that have the first missing element, the one that sends least so far is chosen. It sends all
-      // missing elements that it has from that element on.
+      // The first missing element comes from the rank that sends least so far among those that have it. That rank also
+      // sends the missing elements that follow without a gap, as far as it has them.
       const int64_t at = missing.front().begin;
       Move move;
       bool found = false;

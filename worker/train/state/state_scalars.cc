@@ -19,7 +19,7 @@ constexpr size_t kMaxParameters = 1 << 20;
 constexpr size_t kMaxJsonBytes = 16 << 20;
 constexpr int32_t kMaxLossScaleLog2 = 64;
 
-// Checks the rules that hold for the scalars in both encodings.
+// Checks the rules that scalars must obey in both of their encodings, the binary record and JSON.
 absl::Status Check(const StateScalars& scalars) {
   if (scalars.step < 0 || scalars.attempt < 0 || scalars.cursor < 0) {
     return absl::InvalidArgumentError(absl::StrCat("state scalars: negative step ", scalars.step, ", attempt ",

@@ -88,8 +88,8 @@ TEST(ScalarsTest, RefusesHostileRecords) {
     return bytes;
   };
   StateScalars out;
-  // Each of the next lines breaks one field of the record: the magic number, a negative step, attempt or cursor, a
-  // count far beyond the bytes, an exponent or loss scale out of range, and negative good or skipped steps.
+  // DecodeScalars must refuse an encoding in which one field is bad: the magic number, a negative step, attempt or
+  // cursor, a count far beyond the bytes, an exponent or loss scale out of range, and negative good or skipped steps.
   EXPECT_FALSE(DecodeScalars(with(0, {0}), &out).ok());
   EXPECT_FALSE(DecodeScalars(with(11, {0x80}), &out).ok());
   EXPECT_FALSE(DecodeScalars(with(19, {0x80}), &out).ok());

@@ -122,7 +122,8 @@ void StepJudge::Advance(const StateScalars& scalars, const StepRecord& record, J
     if (spec_.exact) next.exponents = NextExponents(scalars.exponents, record.maxima, spec_.micro_batches());
     next.loss_scale = scaler_.Applied(scalars.loss_scale);
   } else if (HasBadGradient(record)) {
-    // The attempts to compute this batch have lowered the loss scale in vain, so it goes back to the initial one.
+    // The attempts to compute the batch that is skipped have lowered the loss scale in vain, so the scale goes back to
+    // the initial one.
     next.loss_scale.log2 = scaler_.Initial().log2;
   }
   ++next.step;

@@ -25,7 +25,7 @@ struct Judgement {
     kRedo,
     // With kSkip the step counts as made, but its batch changes no weight.
     kSkip,
-    // With kStop the job ends before this step is applied.
+    // With kStop the job ends before the step that was judged is applied.
     kStop
   };
   Verdict verdict = Verdict::kApply;
@@ -40,7 +40,7 @@ struct Judgement {
 // StepJudge is thread-compatible.
 class StepJudge {
  public:
-  // Both arguments must outlive the judge.
+  // `spec` and `layout` must outlive the StepJudge.
   StepJudge(const TrainSpec& spec, const ParameterLayout& layout);
 
   // Returns the loss scale of a job that starts.

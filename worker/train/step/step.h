@@ -47,7 +47,7 @@ struct StepOutcome {
   GradientView gradient;
   // `reduced` is the memory of `gradient`.
   GradientBuffer* reduced = nullptr;
-  // `messages` is indexed by rank.
+  // `messages` holds the step's messages of all ranks, indexed by rank.
   std::vector<StepMessage> messages;
 };
 
@@ -64,14 +64,15 @@ struct StepExtras {
   // `range` is the range of micro-batches that this rank computes in a whole step. A due evaluation is split among the
   // ranks in the same proportion.
   StepRange range;
-  // Run() asks `lease` whether it holds when it sends the message. Null means that the lease has no end.
+  // `lease` limits how long this rank may step. When Run() sends this rank's message, it asks the lease whether the
+  // rank may still step. Null means a lease without end.
   const Lease* lease = nullptr;
 };
 
 // StepRunner is thread-compatible.
 class StepRunner {
  public:
-  // All arguments must outlive the runner.
+  // All arguments of the constructor must outlive the StepRunner.
   StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter, MetricsBoard& metrics);
 
   // Computes those of the micro-batches `assigned` of (scalars.step, scalars.attempt) that the accumulator does not
@@ -119,7 +120,7 @@ class StepRunner {
   GradientBuffer reduced_;
   // With spec_.sixteen_bit, `wire_` holds the gradient in the form in which it travels between ranks.
   std::vector<uint16_t> wire_;
-  // `squares_` gathers the squares of `reduced_`.
+  // `squares_` gathers the sum of squares of the reduced gradient, which is in `reduced_`.
   SquaresGatherer squares_;
   std::vector<comm::Work> works_;
   std::set<int> held_;

@@ -46,7 +46,7 @@ class MemoryCheckpoints {
   int refused_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string job_file_ ABSL_GUARDED_BY(mutex_);
   std::set<int> urgent_steps_ ABSL_GUARDED_BY(mutex_);
-  // The keys of `files_` are XXH3 hashes.
+  // `files_` holds the planes of all shards in the store, keyed by their XXH3 hashes.
   std::map<std::string, std::vector<uint8_t>> files_ ABSL_GUARDED_BY(mutex_);
   std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_ ABSL_GUARDED_BY(mutex_);
 };

@@ -18,7 +18,7 @@ namespace rekindle::fleet {
 
 struct AwsOptions {
   std::string region;
-  // An empty `endpoint` means the endpoint of the region.
+  // An empty `endpoint` means the endpoints that AWS itself has in the region.
   std::string endpoint;
   // `groups` maps the names of pools to the names of their Auto Scaling groups.
   std::map<std::string, std::string> groups;

@@ -20,7 +20,7 @@ constexpr double kLocalSeconds = 2;
 constexpr size_t kMaxFile = 1 << 20;
 constexpr char kContainerHost[] = "http://169.254.170.2";
 
-// Returns whether the value fits into an HTTP header, which means that it is one printable word.
+// Returns whether a key, a token or a name fits into an HTTP header, which means that it is one printable word.
 bool Fit(const std::string& value) {
   for (const unsigned char c : value) {
     if (c <= ' ' || c > '~') return false;

@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr double kNow = 1'800'000'000;  // 2027-01-15T08:00:00Z
+constexpr double kNow = 1'800'000'000;  // This Unix time is 2027-01-15T08:00:00Z.
 constexpr char kSecret[] = "very/secret+key";
 
 std::string Document(const std::string& id, const std::string& expiration) {

@@ -22,7 +22,7 @@ struct AwsOffer {
 
 struct AwsPriceOptions {
   std::string region;
-  // An empty `endpoint` means the endpoint of the region.
+  // An empty `endpoint` means the endpoint that AWS itself has in the region.
   std::string endpoint;
   // `offers` maps the names of pools to the machines that they buy.
   std::map<std::string, AwsOffer> offers;

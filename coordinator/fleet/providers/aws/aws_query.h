@@ -21,7 +21,7 @@ class AwsQuery {
     std::string service;
     std::string version;
     std::string region;
-    // An empty `endpoint` means the endpoint of the region.
+    // An empty `endpoint` means the endpoint that AWS itself has for the service in the region.
     std::string endpoint;
   };
 

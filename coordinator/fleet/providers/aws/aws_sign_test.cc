@@ -10,7 +10,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-constexpr double kAugust30 = 1440938160;  // 2015-08-30T12:36:00Z
+constexpr double kAugust30 = 1440938160;  // This Unix time is 2015-08-30T12:36:00Z.
 AwsKeys Keys() { return {.id = "AKIDEXAMPLE", .secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}; }
 
 // The request is the vector get-vanilla of AWS's test suite of Signature Version 4.

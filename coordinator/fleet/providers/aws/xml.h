@@ -16,7 +16,7 @@ struct Xml {
   std::string name;
   // `text` is the element's own text, without that of its children.
   std::string text;
-  // A deque keeps the children at their addresses while more are added.
+  // The children of an element are in a deque, which keeps them at their addresses while more are added.
   std::deque<Xml> children;
 
   // Returns the first child element with the name `child`, or an empty element where there is none.

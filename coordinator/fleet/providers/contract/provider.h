@@ -28,12 +28,13 @@ struct Listing {
   std::vector<Machine> machines;
   // `ended` names the nodes whose machines have ended and are not among `machines` any more.
   std::vector<std::string> ended;
-  // `desired` is the capacity that the provider believes is wanted, where it says so.
+  // `desired` is the number of machines that the provider believes the pool should have. It is empty where the provider
+  // does not say so.
   std::optional<int> desired;
   // `shortage` says why the provider cannot start more machines now, where it says so. It is an error like those of
   // SetDesired.
   absl::Status shortage;
-  // `waiting` says what the machines that start are waiting for, where the provider says so.
+  // `waiting` says what the machines that are still starting wait for. It is empty where the provider does not say so.
   std::string waiting;
 };
 
@@ -47,8 +48,8 @@ inline constexpr int kMaxMachines = 100'000;
 //   say that somebody has to repair something.
 // The messages of these errors say what to do. They are shown to people, so they hold no secret.
 //
-// A Provider is thread-compatible. A call blocks for little longer than its `seconds` at most, and reads an answer of
-// limited size only.
+// A Provider is thread-compatible. No call blocks for much longer than its argument `seconds` says, and each reads an
+// answer of limited size only.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -62,12 +63,13 @@ class Provider {
   // provider that cannot tell returns an empty list.
   virtual absl::StatusOr<std::vector<std::string>> Ended(const std::string& pool, const std::vector<std::string>& nodes,
                                                          double seconds);
-  // Returns whether SetDesired ends exactly the machines that `release` names, as long as it names enough of them.
+  // Returns whether SetDesired ends exactly the machines that `release` names, provided that `release` names enough
+  // machines.
   virtual bool ChoosesWhatEnds() const { return true; }
 };
 
-// Returns an UNAVAILABLE error for a provider that asked to come back after `retry_after` seconds. `retry_after` is 0
-// where the provider did not say how many.
+// Returns an UNAVAILABLE error for a provider that asked its caller to wait for `retry_after` seconds. `retry_after` is
+// 0 where the provider did not say for how long.
 absl::Status Throttled(const std::string& message, double retry_after);
 // Returns the `retry_after` of an error that Throttled made, and nothing for any other status.
 std::optional<double> RetryAfter(const absl::Status& status);

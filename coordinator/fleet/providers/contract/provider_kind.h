@@ -31,8 +31,8 @@ struct MachineField {
     kName,
     // The value of a field with the form `kEndpoint` is an HTTP address, with TLS or on loopback.
     kEndpoint,
-    // The value of a field with the form `kOther` is neither a name nor an endpoint. ProviderKind::resolve checks it
-    // where it can be wrong.
+    // The value of a field with the form `kOther` is neither a name nor an endpoint. ProviderKind::resolve checks such
+    // a value where it can be wrong.
     kOther,
   };
   const char* name;
@@ -51,8 +51,8 @@ struct ProviderOptions {
 
 // A PriceKind says how a provider is asked what its nodes cost.
 struct PriceKind {
-  // Checks what the provider requires of a pool with `price_from: provider`. INVALID_ARGUMENT names the field below
-  // `path` and the fix. A null `check` means that nothing is required.
+  // Checks what the provider requires of a pool with `price_from: provider`. `path` is the pool's path in the fleet
+  // file. INVALID_ARGUMENT names the field below that path and the fix. A null `check` means that nothing is required.
   absl::Status (*check)(const std::string& path, const std::string& currency, const v1::Fleet::Pool& pool) = nullptr;
   // Returns a text that is the same for all pools whose prices come from one source.
   std::string (*account)(const v1::Fleet::Pool& pool);
@@ -63,7 +63,7 @@ struct PriceKind {
 
 // The functions of a ProviderKind are pure, except for `open`.
 struct ProviderKind {
-  // `name` is the value of a pool's field `provider`.
+  // `name` is the name of the provider, which a pool states in its field `provider`.
   const char* name;
   std::span<const MachineField> fields;
   // `max` and `poll_seconds` are the defaults of a pool that has the field `machines`.
@@ -72,9 +72,9 @@ struct ProviderKind {
   // `is_local` says that the machines are processes of this computer. `open` then returns a LocalProvider, and its
   // errors name the pool.
   bool is_local = false;
-  // Fills in the provider's own defaults of a pool, and checks what only this provider requires. INVALID_ARGUMENT names
-  // the field below `path` and the fix. A null `resolve` means that there is nothing to do. REQUIRES: the pool has the
-  // needed fields, and `max` is filled in.
+  // Fills in the provider's own defaults of a pool, and checks what only this provider requires. `path` is the pool's
+  // path in the fleet file. INVALID_ARGUMENT names the field below that path and the fix. A null `resolve` means that
+  // there is nothing to do. REQUIRES: the pool has the needed fields, and `max` is filled in.
   absl::Status (*resolve)(const std::string& path, v1::Fleet::Pool& pool) = nullptr;
   // Returns in words which group of machines a pool scales. No two pools may scale the same group. A null `group` means
   // that no two pools of this provider can scale the same machines.
@@ -98,7 +98,7 @@ bool IsPriceAsked(const v1::Fleet::Pool& pool);
 // Returns a path from the fleet file in a form that this process can open.
 std::string OpenablePath(const std::string& path, const ProviderOptions& options);
 
-// Calls `part` for each pool, and returns the results by the names of the pools.
+// Calls the function `part` for each pool. Returns a map from the names of the pools to the results.
 template <typename Part>
 std::map<std::string, Part> ByPool(const Pools& pools, Part (*part)(const v1::Fleet::Pool&)) {
   std::map<std::string, Part> parts;

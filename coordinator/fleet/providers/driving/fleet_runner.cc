@@ -109,7 +109,7 @@ class FleetRunner::Worker {
 
   const Account account_;
   Outlet<core::PoolReported> outlet_;
-  // Only the worker's thread uses `random_`.
+  // `random_` generates random numbers. Only the account's thread uses it.
   std::mt19937_64 random_{std::random_device{}()};
   common::Mutex mutex_;
   common::CondVar changed_;

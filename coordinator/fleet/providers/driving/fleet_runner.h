@@ -27,8 +27,8 @@ struct Account {
 // A FleetRunner is thread-safe.
 class FleetRunner {
  public:
-  // A Report runs on the thread of the pool's account. It must not block for long, and it may call Order. It is not
-  // called any more once Stop has returned.
+  // A Report is the function that gets the reports about pools. It runs on the thread of the pool's account, must not
+  // block for long, and may call Order. It is not called any more once Stop has returned.
   using Report = std::function<void(const core::PoolReported&)>;
 
   FleetRunner(std::vector<Account> accounts, Report report);

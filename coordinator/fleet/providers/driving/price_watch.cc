@@ -46,8 +46,8 @@ class PriceWatch::Worker {
       const std::optional<double> retry_after = RetryAfter(price.status());
       const double now = common::SteadySeconds();
       pool.ask_at = now + NextAskSeconds(options_, pool.failures, retry_after, random);
-      // When a source asks to come back later, that holds for all pools of the account, so it is asked for none of
-      // their prices before that time.
+      // When a source asks for a pause, the pause holds for all pools of the account, so the source is asked for none
+      // of their prices before the pause ends.
       not_before = retry_after ? pool.ask_at : now + options_.gap_seconds;
     }
   }
@@ -84,7 +84,7 @@ class PriceWatch::Worker {
   const PricedAccount account_;
   const PriceWatchOptions options_;
   Outlet<core::PriceHeard> outlet_;
-  // Only the worker's thread uses `pools_` and `random_`.
+  // `pools_` holds the account's pools, and `random_` generates random numbers. Only the account's thread uses them.
   std::vector<Pool> pools_;
   std::mt19937_64 random_{std::random_device{}()};
   common::Mutex mutex_;

@@ -38,8 +38,8 @@ double NextAskSeconds(const PriceWatchOptions& options, int failures, std::optio
 // A PriceWatch is thread-safe.
 class PriceWatch {
  public:
-  // A Report runs on the account's thread with each price that a source returns. It must not block for long. It is not
-  // called any more once Stop has returned.
+  // A Report is the function that gets each price that a source returns. It runs on the account's thread and must not
+  // block for long. It is not called any more once Stop has returned.
   using Report = std::function<void(const core::PriceHeard&)>;
 
   PriceWatch(std::vector<PricedAccount> accounts, Report report, const PriceWatchOptions& options = {});

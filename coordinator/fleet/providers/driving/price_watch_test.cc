@@ -1,4 +1,4 @@
-// These tests run price sources side by side. Some of them fail, hang or ask to come back later.
+// These tests run price sources side by side. Some of them fail, hang or ask for a pause.
 #include "coordinator/fleet/providers/driving/price_watch.h"
 
 #include <map>

@@ -76,7 +76,8 @@ std::optional<int> PoolReconciler::Desired() const {
   return nodes;
 }
 
-// Returns the nodes of order.end whose machines are still in the pool.
+// Returns the nodes whose machines have to be ended by name: those in order.end whose machines are still in the pool
+// and do not end yet.
 std::vector<std::string> PoolReconciler::ToEnd() const {
   std::vector<std::string> nodes;
   if (!order_ || !listing_ || !is_fresh_ || !options_.chooses_what_ends || IsNotOurs()) return nodes;

@@ -27,10 +27,11 @@ struct ReconcileOptions {
   // Where fewer nodes than desired run for longer than `start_seconds`, the pool lacks capacity, whatever the provider
   // promised.
   double start_seconds = 300;
-  // `poll_seconds` is the time between listings when the pool is as ordered. While it is not, a third of that time is
-  // used.
+  // `poll_seconds` is the time between two listings of a pool that is as ordered. For a pool that is not, that time is
+  // a third as long.
   double poll_seconds = 30;
-  // `chooses_what_ends` is Provider::ChoosesWhatEnds of the pool's provider.
+  // `chooses_what_ends` says that the pool's provider ends exactly the machines that a call names
+  // (Provider::ChoosesWhatEnds).
   bool chooses_what_ends = true;
   common::RetryPolicy backoff = {.first_seconds = 2, .longest_seconds = 300};
 };
@@ -40,11 +41,12 @@ struct ReconcileOptions {
 class PoolReconciler {
  public:
   struct Next {
-    // The next call is SetDesired with `nodes` and `release` where `set` is true, and List otherwise.
+    // `set` says that the next call to the provider is SetDesired, with `nodes` and `release`. Where it is false, the
+    // next call is List.
     bool set = false;
     int nodes = 0;
     std::vector<std::string> release;
-    // The call must not be made before the time `at`.
+    // The next call to the provider must not be made before the time `at`.
     double at = 0;
     // Set compares `order_count` to see whether a newer order has come since next() was called. If so, Set does not
     // report the result.
@@ -60,9 +62,10 @@ class PoolReconciler {
   void Order(core::PoolOrder order, double now);
   Next next() const;
 
-  // Records how the call of `next` went. Returns what to report where something has changed or an order has been
-  // answered. A refusal for lack of capacity is reported with the next listing, because a part may have been granted.
-  // `listing.ended` must hold the nodes of next.look_for whose machines have ended.
+  // Listed and Set record the result of the call to the provider that `next` asked for. They return what to report
+  // where something has changed or an order has been answered. A refusal for lack of capacity is reported with the next
+  // listing, because the provider may have granted a part of the order. `listing.ended` must hold the nodes of
+  // next.look_for whose machines have ended.
   std::optional<core::PoolReported> Listed(const absl::StatusOr<Listing>& listing, double now, double random);
   std::optional<core::PoolReported> Set(const Next& asked, const absl::Status& status, double now, double random);
 
@@ -89,7 +92,7 @@ class PoolReconciler {
 
   const ReconcileOptions options_;
   std::optional<core::PoolOrder> order_;
-  // `listing_` is the newest listing that was received.
+  // `listing_` is the newest listing of the pool's machines that was received.
   std::optional<Listing> listing_;
   // `known_` holds the nodes that were listed at least once. Any other node may have named this pool by mistake when it
   // registered.
@@ -109,7 +112,8 @@ class PoolReconciler {
   double list_at_ = 0;
   double listed_at_ = 0;
   double set_at_ = 0;
-  // The provider asked to wait until the time `wait_until_`. A newer order does not change that.
+  // `wait_until_` is the time until which the provider asked its caller to wait. A newer order does not change that
+  // time.
   double wait_until_ = 0;
   // `short_since_` is the time since when fewer nodes run than are desired.
   std::optional<double> short_since_;

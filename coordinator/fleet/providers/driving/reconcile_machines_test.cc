@@ -31,7 +31,8 @@ TEST_F(ReconcileTest, WhatNeverRegisteredEndsByNameAndAnotherComes) {
   ends.machines[1].state = MachineState::kEnding;
   Listed(ends);
   EXPECT_FALSE(Due().set) << "so many are wanted";
-  // Four machines are wanted and three run. One of these has to end, and its replacement is asked for once it has gone.
+  // Four machines are ordered and three run. The machine of n2 never registered, so it has to end: the capacity is
+  // first lowered to two, and raised to four once that machine has gone.
   order = Want(4);
   order.end = {"n2"};
   pool_.Order(order, now_);

@@ -30,7 +30,7 @@ using GcpParts = std::vector<GcpPart>;
 absl::Status CheckGcpType(const std::string& type);
 
 struct GcpMachine {
-  // `type` is a name such as "g2-standard-4".
+  // `type` is the name of the machine type, such as "g2-standard-4".
   std::string type;
   bool gpus = false;
   GcpParts parts;

@@ -93,7 +93,7 @@ class GcpPrices final : public PriceSource {
   std::set<std::string> regions_;
   BearerApi compute_;
   BearerApi billing_;
-  // `rates_` are those of the last price list that was read as a whole.
+  // `rates_` holds the rates of the last price list that was read as a whole.
   GcpRates rates_;
   // `read_` says whether the newest attempt to read the price list succeeded.
   absl::Status read_;

@@ -22,7 +22,7 @@ struct GcpOffer {
   std::string project;
   std::string region;
   std::string zone;
-  // `instance_type` is a name such as "g2-standard-4".
+  // `instance_type` is the name of the nodes' machine type, such as "g2-standard-4".
   std::string instance_type;
   bool spot = true;
   // `gpus` says that the nodes have GPUs. A machine type that brings no GPUs is then refused, because the API does not
@@ -31,7 +31,8 @@ struct GcpOffer {
 };
 
 struct GcpPriceOptions {
-  // `endpoint` is that of the price list. An empty `endpoint` means the documented one.
+  // `endpoint` is the address of the service that has the price list. An empty `endpoint` means the address that Google
+  // documents.
   std::string endpoint;
   std::string compute_endpoint;
   std::string currency;

@@ -20,7 +20,8 @@ struct GcpRate {
   // `wrong` says why the rate is not used. It is empty where the rate is good.
   std::string wrong;
 };
-// The key of a rate is the region, whether the price is that of spot capacity, and the name as in GcpPart.
+// The key of a rate consists of the region, whether the price is that of spot capacity, and the name of the part as in
+// GcpPart.
 using GcpRates = std::map<std::tuple<std::string, bool, std::string>, GcpRate>;
 
 // Adds to `rates` what a page of the Cloud Billing Catalog says of the parts in GcpPartNames, for the given regions. It

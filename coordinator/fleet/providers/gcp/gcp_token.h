@@ -20,9 +20,9 @@ FetchToken GcpToken(Variables variables, std::string scope = kGcpMachineScope);
 
 struct ServiceAccount {
   std::string email;
-  // `key` is in PEM.
+  // `key` is the private key of the service account, in PEM.
   std::string key;
-  // `token_uri` is an https URL.
+  // `token_uri` is the https URL from which the service account gets its tokens.
   std::string token_uri;
 };
 // Parses the file of a service account. UNAUTHENTICATED says what is missing, without the key.

@@ -17,7 +17,7 @@ bool Fit(const std::string& token) {
          std::all_of(token.begin(), token.end(), [](unsigned char c) { return c > ' ' && c <= '~'; });
 }
 
-// Returns what errors call a request, such as "GET /apis/apps/v1/...", without the query.
+// Returns how error messages name a request, such as "GET /apis/apps/v1/...". The query is left out.
 std::string What(const std::string& method, const std::string& path) {
   return absl::StrCat(method, " ", path.substr(0, path.find('?')));
 }

@@ -15,7 +15,8 @@ namespace rekindle::fleet {
 
 struct Token {
   std::string value;
-  // `expires` is in Unix seconds. 0 means that the token is fetched anew for each request.
+  // `expires` is the time until which the token is valid, in Unix seconds. It is 0 for a token that is fetched anew for
+  // each request.
   double expires = 0;
 };
 // A FetchToken fetches a bearer token. `now` is in Unix seconds. The errors hold nothing of what was read, because it

@@ -15,8 +15,9 @@ namespace rekindle::fleet {
 
 // A request to a cloud's API may take `kApiSeconds` seconds.
 inline constexpr double kApiSeconds = 10;
-inline constexpr size_t kMaxAnswer = 16 << 20;  // Bytes.
-// A listing may have `kMaxPages` pages.
+// An answer of a cloud's API may have `kMaxAnswer` bytes.
+inline constexpr size_t kMaxAnswer = 16 << 20;
+// A listing of a cloud's API may have `kMaxPages` pages.
 inline constexpr int kMaxPages = 200;
 inline constexpr common::JsonLimits kApiJson{.depth = 32, .values = 2'000'000};
 
@@ -42,7 +43,7 @@ absl::StatusOr<nlohmann::json> JsonAnswer(const std::string& what, const absl::S
 // provider reports a shortage.
 absl::Status RefineShortage(const absl::Status& status, const std::vector<std::string>& words);
 
-// Returns a member of `object`, or null where it is missing.
+// Returns the member `key` of a JSON object, or a JSON null where it is missing.
 const nlohmann::json& Member(const nlohmann::json& object, const char* key);
 
 // Returns the Unix seconds of a time in RFC 3339, or 0 where the text is no such time.

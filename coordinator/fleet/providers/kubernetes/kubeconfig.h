@@ -16,14 +16,15 @@ namespace rekindle::fleet {
 struct KubernetesAccess {
   // `endpoint` is a URL such as "https://10.96.0.1:443".
   std::string endpoint;
-  // `name_space` is used for pools that do not state a namespace.
+  // `name_space` is the Kubernetes namespace of the pools that do not state one.
   std::string name_space;
-  // An empty `ca_file` means that the certificate authorities that the system trusts are used.
+  // `ca_file` is the path of a file with the trusted certificate authorities. Where the path is empty, those that the
+  // system trusts are used.
   std::string ca_file;
   // `cert_file` and `key_file` are the coordinator's certificate and key for the API server.
   std::string cert_file;
   std::string key_file;
-  // `token` is null where the API server needs none.
+  // `token` fetches the token that the API server wants. It is null where the API server needs none.
   FetchToken token;
   // `held` keeps files in memory alive. They have the certificates and keys that the kubeconfig contains, and the paths
   // in this struct lead to them.
@@ -31,11 +32,13 @@ struct KubernetesAccess {
 };
 
 // Returns how a process in a pod reaches the API server of its cluster. FAILED_PRECONDITION says that this process does
-// not run in a pod. `root` is put before paths, for tests.
+// not run in a pod. Tests pass a `root`, which is put before the paths of the files that a pod has of its service
+// account.
 absl::StatusOr<KubernetesAccess> InCluster(const Variables& variables, const std::string& root = "");
 
 // Returns how the API server is reached in the current context of a kubeconfig. Relative paths in it start from
-// `folder`. INVALID_ARGUMENT says what is missing, or that a credential plugin would be needed, which is not run.
+// `folder`. INVALID_ARGUMENT says what is missing, or that the kubeconfig asks for a credential plugin, which Rekindle
+// does not run.
 absl::StatusOr<KubernetesAccess> ParseKubeconfig(const std::string& text, const std::string& folder);
 absl::StatusOr<KubernetesAccess> ReadKubeconfig(const std::string& path);
 

@@ -19,7 +19,7 @@
 namespace rekindle::fleet {
 
 struct KubernetesSet {
-  // An empty `name_space` means the one in KubernetesAccess.
+  // `name_space` is the namespace of the StatefulSet. Where it is empty, the namespace in KubernetesAccess is used.
   std::string name_space;
   std::string name;
 };

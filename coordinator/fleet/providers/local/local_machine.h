@@ -36,7 +36,8 @@ class MachineProcesses {
   // Returns the seconds for which the worker ran, once it has ended. The result is infinite for a worker that Find has
   // found.
   std::optional<double> Ended(double now) const;
-  // Adds the file descriptors of the machine's processes. One of them becomes readable when a process has ended.
+  // Adds the file descriptors of the machine's processes to `fds`, which the caller polls. One of them becomes readable
+  // when a process has ended.
   void Watch(std::vector<pollfd>* fds) const;
 
  private:

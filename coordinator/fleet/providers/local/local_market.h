@@ -22,7 +22,7 @@ struct MarketTrace {
 };
 
 struct LocalMachine {
-  // `number` is higher for newer machines.
+  // `number` is the number in the name of the machine's node. It is higher for newer machines.
   int number = 0;
   std::string node;
   // `starts_at` is the time when the machine has booted.
@@ -60,7 +60,7 @@ enum class LocalVerb {
   kStart,
   // Announce that the machine will be killed in `seconds`.
   kNotice,
-  // Send SIGTERM, as a machine's shutdown does.
+  // Send SIGTERM to the machine's worker, as a machine's shutdown does.
   kStop,
   // Kill everything that the machine runs, and remove its folder.
   kKill,

@@ -76,7 +76,8 @@ TEST(LocalMarket, NamedNodesGoFirstAndThenTheNewest) {
   SetDesired(market, 4, {}, 0);
   Advance(market, 0);
   EXPECT_THAT(SetDesired(market, 2, {"p-2", "who"}, 5), ElementsAre(Stop("p-2"), Stop("p-4")));
-  // The second SetDesired asks for the same number, so it ends no machine, although it names one.
+  // The second SetDesired asks for as many machines as the first one. So it ends no machine, although it names p-1 as
+  // one to end.
   EXPECT_THAT(SetDesired(market, 2, {"p-1"}, 6), IsEmpty());
   EXPECT_THAT(Advance(market, 36), ElementsAre(Kill("p-2"), Kill("p-4")));
 }

@@ -125,7 +125,8 @@ TEST_F(LocalTest, MachinesOutliveTheCoordinatorAndNamesAreNeverUsedAgain) {
   ASSERT_TRUE(provider_->SetMarket("cheap", 3, std::nullopt).ok());
   provider_.reset();
   EXPECT_TRUE(Runs("cheap-1"));
-  // One of the nodes is killed while no provider runs.
+  // The node cheap-2 is killed while no provider runs. The next provider must see that it is gone, and not use its name
+  // again.
   KillNode(dir_ + "/nodes/cheap-2");
   Open();
   EXPECT_THAT(Nodes("cheap"), ElementsAre("cheap-1"));

@@ -13,8 +13,8 @@ namespace rekindle::fleet {
 // Returns all providers, in the order in which error messages list them.
 std::span<const ProviderKind* const> ProviderKinds();
 
-// Returns the provider with the given name. INVALID_ARGUMENT begins with `field`, and names the provider with the most
-// similar name and all providers.
+// Returns the provider with the given name. INVALID_ARGUMENT begins with `field`, lists all providers, and says which
+// one has the most similar name.
 absl::StatusOr<const ProviderKind*> FindProviderKind(const std::string& field, const std::string& name);
 
 // Returns how the provider is asked for prices. INVALID_ARGUMENT begins with `field`, and says which providers can be
