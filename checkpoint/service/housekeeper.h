@@ -32,10 +32,10 @@ class Housekeeper {
   // job are waiting, only the newest counts.
   void Due(const std::string& store, const std::string& job_uid, int generation, const Retention& retention);
 
-  // Collects before it returns, for a save of `generation` that finds no room. For each job this happens at most once
-  // in kMakeRoomSeconds. The retention rules are those of the job's newest commit on this node. Without such a commit,
-  // only shards that no checkpoint names are removed. A failure goes to the log and the metrics. Calls wait for each
-  // other, so that each finds the room that the one before it has made.
+  // Removes shards that nobody needs, before it returns, for a save of `generation` that finds no room. For each job
+  // this happens at most once in kMakeRoomSeconds. The retention rules are those of the job's newest commit on this
+  // node. Without such a commit, only shards that no checkpoint names are removed. A failure goes to the log and the
+  // metrics. Calls wait for each other, so that each finds the room that the one before it has made.
   void MakeRoom(const std::string& store, const std::string& job_uid, int generation);
 
  private:

@@ -59,7 +59,8 @@ struct CycleJob {
 
 struct JobPlan {
   Allotment allotment;
-  // `units` are the units of the allotment in ordered pools. Those that do not run yet have the pool `kNone`.
+  // A unit is a number of nodes (JobView::unit_nodes) that the planner orders and moves together. `units` are the job's
+  // units in pools that take orders for machines. A unit that does not run yet has the pool `kNone`.
   std::vector<UnitView> units;
   // `actions` are the changes that led to `units`. Their `unit` is an index into `units`.
   std::vector<Action> actions;

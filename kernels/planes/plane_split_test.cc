@@ -18,7 +18,8 @@
 namespace rekindle::kernels {
 namespace {
 
-// Holds the planes that one variant cuts from an array, and the elements that it merges from these planes.
+// Holds what one variant of the kernels (plain or AVX2) makes of an array of floats: the 16-bit planes that it cuts the
+// array into, and the floats that it merges from them again.
 struct Cut {
   std::vector<uint16_t> half, high, low;
   std::vector<int8_t> exponent;

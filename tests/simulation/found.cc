@@ -146,8 +146,8 @@ void SimCluster::NoteAdoption(const v1::Event& event) {
   tally_.Count(is_proven ? Fault::kFoundProven : Fault::kFoundAdopted);
 }
 
-// Adds to the node's report what its agent was last asked to run for the jobs that the node has to leave alone, and
-// what the stores contain that it has to read.
+// Adds to the node's report, for the jobs that the coordinator does not know and that the agent must let run: how the
+// agent was last told to run them, and what their checkpoint stores say of those that the coordinator asks about.
 void SimCluster::TellOfLeftAlone(const SimNode& node, v1::NodeReport* report) {
   for (const std::string& uid : node.directive.leave_alone()) {
     const auto wanted = node.wanted.find(uid);

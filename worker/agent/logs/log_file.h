@@ -35,7 +35,7 @@ class LogFile {
   struct Owner {
     std::string trainer;
     std::string job_uid;
-    // `begin` is the position of the first byte of the log file.
+    // `begin` is the position, in all that the trainer has written, of the first byte that the log file still has.
     int64_t begin = 0;
     bool operator==(const Owner&) const = default;
   };

@@ -100,8 +100,8 @@ class NcclCommunicator : public Communicator {
   bool Ended(Mesh& mesh, NcclSession::Outcome outcome);
 
   const NcclOptions options_;
-  // The host transport's thread uses `session_`. That thread has ended when `session_` is destroyed, because `host_` is
-  // destroyed first.
+  // `session_` is the NCCL communicator. The thread of `host_`, the communicator between the hosts, uses it. That
+  // thread has ended when `session_` is destroyed, because `host_` is destroyed first.
   NcclSession session_;
   std::unique_ptr<RingCommunicator> host_;
 };

@@ -48,7 +48,8 @@ train::MicroBatch ProbeSamples(int samples, int features) {
   return batch;
 }
 
-// Makes a micro-batch that is small enough for the probe.
+// Makes the micro-batch of the probe by which nodes compare their arithmetic. It is so small that the probe takes at
+// most `kProbeOperations` operations.
 train::MicroBatch ProbeBatch(const ModelKind& kind, const ModelSpec& spec, int sequences) {
   if (kind.values != nullptr) return ProbeSamples(std::min(sequences, kind.probe_samples), kind.values(spec));
   double width = spec.width;

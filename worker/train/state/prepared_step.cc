@@ -81,7 +81,8 @@ absl::Status PreparedStep::Prepare(const ShardDeal& deal, std::optional<PlannedU
   const bool prepared = status.ok() && reporter_.Prepare();
   if (!prepared) {
     if (status.ok()) status = absl::AbortedError("interrupted before the step was prepared");
-    // Once the communicator is aborted and its operations have ended, nothing uses the memory of `pending_`.
+    // The prepared step (`pending_`) is dropped only when the communicator is aborted and its operations have ended,
+    // because they use the step's memory.
     communicator.Abort(status);
     (void)WaitAll(works);
     pending_.reset();
