@@ -35,7 +35,7 @@ struct TensorEntry {
 
 struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
-  // `tensors` is in the order of the tensors' data.
+  // `tensors` lists the tensors in the order in which their data lie in the file.
   std::vector<TensorEntry> tensors;
   uint64_t data_offset = 0;
 

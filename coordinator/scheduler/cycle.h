@@ -64,7 +64,7 @@ struct JobPlan {
   std::vector<UnitView> units;
   // `actions` are the changes that led to `units`. Their `unit` is an index into `units`.
   std::vector<Action> actions;
-  // `waits` says why all units wait although there is room. It is empty where they do not.
+  // `waits` says why all units of the job wait although pools have room for them. It is empty if the units do not wait.
   std::string waits;
 };
 

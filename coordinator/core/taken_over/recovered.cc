@@ -19,7 +19,8 @@ namespace {
 // It is assumed that a job forms fewer generations than this between two checkpoints.
 constexpr int kUnseenGenerations = 1000;
 
-// Charges the job for the time since its file was written, because nothing else says what its nodes did.
+// Charges a job that was recovered from its file in the store for the time since that file was written. What the job's
+// nodes did meanwhile is recorded nowhere, so they are charged at the last rate.
 void Estimate(double unix_now, v1::Cost* cost) {
   const double hours = (unix_now - cost->until()) / kHour;
   if (cost->until() <= 0 || hours <= 0) return;

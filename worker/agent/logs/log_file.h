@@ -43,8 +43,8 @@ class LogFile {
   // Opens a trainer's log. If the log's recorded owner is not that trainer, `owner` is written down first. Returns
   // NOT_FOUND if there is no log at `path`, and other errors if the owner could not be written down.
   static absl::StatusOr<LogFile> OpenOrOwn(const std::string& path, const Owner& owner);
-  // Opens a log by its recorded owner. Returns NOT_FOUND if no owner is recorded, and DATA_LOSS if the record cannot be
-  // read.
+  // Opens a trainer's log file and learns from the file beside it which trainer wrote it. Returns NOT_FOUND if no owner
+  // is recorded, and DATA_LOSS if the record cannot be read.
   static absl::StatusOr<LogFile> Open(const std::string& path);
 
   const std::string& path() const { return path_; }

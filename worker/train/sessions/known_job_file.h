@@ -24,7 +24,7 @@ class KnownJobFile {
   // checkpoint becomes durable without a job file. If the coordinator has no file for this job, the text is empty and
   // `required` is not set.
   checkpoint::JobFile Newest() const;
-  // Returns the newest file if it says that the job is over, and otherwise an empty text.
+  // Returns the text of the newest job file if that file says that the job is over, and otherwise an empty text.
   std::string OfEnd() const;
 
  private:
