@@ -21,7 +21,8 @@ class LogSenders {
   bool May(const std::string& node, const std::string& job_uid, const core::Cluster& cluster) const;
 
  private:
-  // At most `kMost` pairs of a node and a job are kept. Those that were set longest ago are forgotten.
+  // The coordinator remembers at most `kMost` pairs of a node and a job that the node was told to run. It forgets the
+  // pair of which a directive told longest ago.
   static constexpr size_t kMost = 100'000;
 
   core::Recent<bool> known_{kMost};

@@ -131,7 +131,8 @@ void Saver::TellStatus(const CheckpointStatus& status) {
       true);
 }
 
-// Returns the largest number of files, of all planes, that one rank writes for a checkpoint.
+// Returns the largest number of files that one rank writes for a checkpoint. A rank writes one file for each of its
+// ranges and each plane (a 16-bit part of the values).
 int Saver::MostShards(int world_size) const {
   if (!checkpointer_) return 0;
   std::map<int, int> owned;
