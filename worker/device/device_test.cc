@@ -6,8 +6,7 @@
 #include <cstring>
 #include <memory>
 
-#include "worker/device/fake/fake_device.h"
-#include "worker/device/host/host_device.h"
+#include "worker/device/testing/every_device_testing.h"
 #include "worker/device/testing/pipeline_testing.h"
 
 namespace rekindle::device {
@@ -16,13 +15,8 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-struct Kind {
-  const char* name;
-  std::unique_ptr<Device> (*make)();
-};
-
 // Shows that every device keeps the contract.
-class DeviceTest : public testing::TestWithParam<Kind> {
+class DeviceTest : public testing::TestWithParam<DeviceKind> {
  protected:
   const std::unique_ptr<Device> device_ = GetParam().make();
 };
@@ -105,7 +99,7 @@ TEST_P(DeviceTest, EmptyMemoryIsOfNoUseAndNoHarm) {
 }
 
 TEST_P(DeviceTest, AStepAndItsSnapshotsHaveTheSameBits) {
-  const auto host = PlayPipeline(*MakeHostDevice(), 5);
+  const auto host = PlayPipeline(*EveryDevice().front().make(), 5);
   const auto here = PlayPipeline(*device_, 5);
   ASSERT_TRUE(host.ok() && here.ok());
   EXPECT_EQ(*host, *here);
@@ -115,15 +109,14 @@ TEST_P(DeviceTest, AStepAndItsSnapshotsHaveTheSameBits) {
 }
 
 TEST(RangeTest, APartLiesWithinItsRange) {
-  const absl::StatusOr<Memory> memory = MakeHostDevice()->Allocate(100, "bytes");
+  const std::unique_ptr<Device> host = EveryDevice().front().make();
+  const absl::StatusOr<Memory> memory = host->Allocate(100, "bytes");
   EXPECT_EQ(memory->Part(40, 60).Part(10, 50).offset, 50);
   EXPECT_DEATH(memory->Part(40, 61), "a part of a range lies within the range");
   EXPECT_DEATH(memory->Part(40, 60).Part(-1, 5), "a part of a range lies within the range");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DeviceTest,
-                         testing::Values(Kind{"host", [] { return MakeHostDevice(); }},
-                                         Kind{"fake", []() -> std::unique_ptr<Device> { return MakeFakeDevice({}); }}),
+INSTANTIATE_TEST_SUITE_P(All, DeviceTest, testing::ValuesIn(EveryDevice()),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace

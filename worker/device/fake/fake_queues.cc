@@ -62,24 +62,31 @@ bool FakeQueues::CanRun(const State& state) {
   return state.items.front().wait == nullptr || *state.items.front().wait;
 }
 
-bool FakeQueues::RunOne(common::MutexLock& lock) {
+bool FakeQueues::TakeOne(Queue* queue, Item* item) {
+  const common::MutexLock lock(mutex_);
   std::vector<size_t> able;
-  for (size_t queue = 0; queue < kQueues; ++queue) {
-    if (CanRun(states_[queue])) able.push_back(queue);
+  for (size_t i = 0; i < kQueues; ++i) {
+    if (CanRun(states_[i])) able.push_back(i);
   }
   if (able.empty() || !error_.ok()) return false;
-  const size_t queue = able[random_() % able.size()];
-  State& state = states_[queue];
-  const Item item = std::move(state.items.front());
+  *queue = static_cast<Queue>(able[random_() % able.size()]);
+  State& state = At(*queue);
+  *item = std::move(state.items.front());
   state.items.pop_front();
-  if (item.set != nullptr) *item.set = true;
-  if (item.operation != nullptr) {
-    state.is_running = true;
-    lock.Unlock();
-    PerformNow(static_cast<Queue>(queue), *item.operation);
-    lock.Lock();
-    state.is_running = false;
-  }
+  if (item->set != nullptr) *item->set = true;
+  state.is_running = item->operation != nullptr;
+  changed_.NotifyAll();
+  return true;
+}
+
+bool FakeQueues::RunOne() {
+  Queue queue = Queue::kCompute;
+  Item item;
+  if (!TakeOne(&queue, &item)) return false;
+  if (item.operation == nullptr) return true;
+  PerformNow(queue, *item.operation);
+  const common::MutexLock lock(mutex_);
+  At(queue).is_running = false;
   changed_.NotifyAll();
   return true;
 }
@@ -90,16 +97,15 @@ bool FakeQueues::IsSet(const Flag& flag) {
 }
 
 absl::Status FakeQueues::RunUntil(const Flag& flag, const std::function<bool()>& go_on) {
-  common::MutexLock lock(mutex_);
-  while (error_.ok() && !*flag) {
-    if (RunOne(lock)) continue;
-    changed_.WaitFor(lock, kLookAgain, [] { return false; });
-    lock.Unlock();
-    const bool goes_on = go_on == nullptr || go_on();
-    lock.Lock();
-    if (!goes_on) return absl::CancelledError("the wait for the device was ended");
+  while (error().ok() && !IsSet(flag)) {
+    if (RunOne()) continue;
+    {
+      common::MutexLock lock(mutex_);
+      changed_.WaitFor(lock, kLookAgain, [] { return false; });
+    }
+    if (go_on != nullptr && !go_on()) return absl::CancelledError("the wait for the device was ended");
   }
-  return error_;
+  return error();
 }
 
 void FakeQueues::RunAll() {
@@ -111,9 +117,12 @@ void FakeQueues::RunAll() {
 
 void FakeQueues::RunSome() {
   constexpr uint64_t kMost = 3;
-  common::MutexLock lock(mutex_);
-  for (uint64_t left = random_() % kMost; left > 0 && RunOne(lock); --left) {
+  uint64_t left = 0;
+  {
+    const common::MutexLock lock(mutex_);
+    left = random_() % kMost;
   }
+  while (left > 0 && RunOne()) --left;
 }
 
 void FakeQueues::Hang(Queue queue) {

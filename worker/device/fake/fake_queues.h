@@ -68,9 +68,10 @@ class FakeQueues {
   bool IsWithin(Queue queue) const;
   // Runs the operation on the calling thread. An error breaks the device.
   void PerformNow(Queue queue, const Operation& operation);
-  // Runs one item of a queue that the seed draws. Returns whether there was one that can run now. `lock` is released
-  // while an operation runs.
-  bool RunOne(common::MutexLock& lock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes an item from a queue that the seed draws, and sets its flag. Returns false if no queue has one that can run.
+  bool TakeOne(Queue* queue, Item* item);
+  // Takes an item and runs its operation, if it has one. Returns false if no queue has an item that can run.
+  bool RunOne();
 
   const Perform perform_;
   common::Mutex mutex_;

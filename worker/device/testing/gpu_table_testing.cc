@@ -1,0 +1,108 @@
+#include "worker/device/testing/gpu_table_testing.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/plugin_api.h"
+#include "worker/device/cuda/cuda_device.h"
+
+namespace rekindle::device {
+namespace {
+
+int Outcome(const std::string& function, char* error, size_t error_size) {
+  if (TheGpu().fail_in != function) return 0;
+  std::snprintf(error, error_size, "%s: the driver's words", function.c_str());
+  return TheGpu().fail_with;
+}
+
+// Handles of queues and marks are addresses that nothing lies at.
+void* HandleOf(int number) { return reinterpret_cast<void*>(static_cast<uintptr_t>(number)); }
+std::string NameOfHandle(void* handle) { return std::to_string(reinterpret_cast<uintptr_t>(handle)); }
+
+int AllocateBlock(size_t bytes, void** memory, char* error, size_t error_size) {
+  if (const int code = Outcome("allocate", error, error_size)) return code;
+  if (bytes > TheGpu().free_bytes) return 2;
+  TheGpu().free_bytes -= bytes;
+  ++TheGpu().blocks;
+  *memory = std::malloc(bytes + 1);
+  return 0;
+}
+int ReleaseBlock(void* memory, char* error, size_t error_size) {
+  --TheGpu().blocks;
+  std::free(memory);
+  return Outcome("release", error, error_size);
+}
+
+constexpr RekindleCudaDevice kFakeDevice = {
+    .allocate = &AllocateBlock,
+    .release = &ReleaseBlock,
+    .allocate_pinned = &AllocateBlock,
+    .release_pinned = &ReleaseBlock,
+    .memory =
+        [](size_t* free_bytes, size_t* all_bytes, char* error, size_t error_size) {
+          *free_bytes = TheGpu().free_bytes;
+          *all_bytes = 1 << 20;
+          return Outcome("memory", error, error_size);
+        },
+    .make_queue =
+        [](uint32_t urgent, void** queue, char* error, size_t error_size) {
+          *queue = HandleOf(++TheGpu().queues);
+          TheGpu().calls.push_back(absl::StrCat("queue ", TheGpu().queues, urgent != 0 ? " urgent" : ""));
+          return Outcome("make_queue", error, error_size);
+        },
+    .end_queue =
+        [](void*, char*, size_t) {
+          --TheGpu().queues;
+          return 0;
+        },
+    .make_mark =
+        [](void** mark, char* error, size_t error_size) {
+          *mark = HandleOf(++TheGpu().marks);
+          return Outcome("make_mark", error, error_size);
+        },
+    .end_mark =
+        [](void*, char*, size_t) {
+          --TheGpu().marks;
+          return 0;
+        },
+    .record =
+        [](void* mark, void* queue, char* error, size_t error_size) {
+          TheGpu().calls.push_back(absl::StrCat("record ", NameOfHandle(mark), " on ", NameOfHandle(queue)));
+          return Outcome("record", error, error_size);
+        },
+    .wait =
+        [](void* queue, void* mark, char* error, size_t error_size) {
+          TheGpu().calls.push_back(absl::StrCat(NameOfHandle(queue), " waits for ", NameOfHandle(mark)));
+          return Outcome("wait", error, error_size);
+        },
+    .passed =
+        [](void*, uint32_t* passed, char* error, size_t error_size) {
+          *passed = TheGpu().hangs ? 0 : 1;
+          return Outcome("passed", error, error_size);
+        },
+    .copy =
+        [](void* to, const void* from, size_t bytes, void*, char* error, size_t error_size) {
+          std::memcpy(to, from, bytes);
+          return Outcome("copy", error, error_size);
+        },
+    .fill =
+        [](void* memory, int byte, size_t bytes, void*, char* error, size_t error_size) {
+          std::memset(memory, byte, bytes);
+          return Outcome("fill", error, error_size);
+        },
+};
+constexpr RekindleCudaApi kFakeApi = {.version = kRekindleCudaApiVersion, .device = &kFakeDevice};
+
+}  // namespace
+
+GpuTable& TheGpu() {
+  static auto* const gpu = new GpuTable;
+  return *gpu;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> MakeDeviceOnTheGpu() { return MakeCudaDevice(kFakeApi); }
+
+}  // namespace rekindle::device
