@@ -60,6 +60,18 @@ struct Operation {
   std::function<int(const Addresses&, const CudaQueue&)> on_cuda;
 };
 
+// Returns the addresses of the operation's ranges, where `address_of` gives the address of a range.
+template <typename AddressOf>
+Addresses AddressesOf(const Operation& operation, AddressOf address_of) {
+  std::vector<const void*> reads;
+  std::vector<void*> writes;
+  reads.reserve(operation.reads.size());
+  writes.reserve(operation.writes.size());
+  for (const Range& range : operation.reads) reads.push_back(address_of(range));
+  for (const Range& range : operation.writes) writes.push_back(address_of(range));
+  return {std::move(reads), std::move(writes)};
+}
+
 // Returns an operation that copies the bytes of `from` to `to`. The ranges must have the same size and not overlap. One
 // of them may be pinned memory. The source is read when the operation runs.
 Operation Copy(const Range& from, const Range& to);

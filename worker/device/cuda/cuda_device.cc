@@ -62,38 +62,24 @@ class FirstError {
   Health health_ ABSL_GUARDED_BY(mutex_);
 };
 
-class CudaBlock final : public Block {
+// One block serves both as the device's memory and as pinned memory, which differ only in how they are freed.
+class CudaBlock final : public PinnedBlock {
  public:
-  CudaBlock(const RekindleCudaDevice& api, FirstError& error, int64_t bytes, const std::string& purpose, void* memory)
-      : Block(bytes, purpose), api_(api), error_(error), memory_(memory) {}
-  ~CudaBlock() override { (void)error_.Note(Call(api_.release, memory_)); }
-  std::byte* At(int64_t offset) const { return static_cast<std::byte*>(memory_) + offset; }
+  using Release = int (*)(void* memory, char* error, size_t error_size);
 
- private:
-  const RekindleCudaDevice& api_;
-  FirstError& error_;
-  void* const memory_;
-};
-
-class CudaPinnedBlock final : public PinnedBlock {
- public:
-  CudaPinnedBlock(const RekindleCudaDevice& api, FirstError& error, int64_t bytes, const std::string& purpose,
-                  void* memory)
-      : PinnedBlock(bytes, purpose), api_(api), error_(error), memory_(memory) {}
-  ~CudaPinnedBlock() override { (void)error_.Note(Call(api_.release_pinned, memory_)); }
+  CudaBlock(Release release, FirstError& error, int64_t bytes, const std::string& purpose, void* memory)
+      : PinnedBlock(bytes, purpose), release_(release), error_(error), memory_(memory) {}
+  ~CudaBlock() override { (void)error_.Note(Call(release_, memory_)); }
   std::byte* HostAddress(int64_t offset, int64_t, bool) override { return At(offset); }
   std::byte* At(int64_t offset) const { return static_cast<std::byte*>(memory_) + offset; }
 
  private:
-  const RekindleCudaDevice& api_;
+  const Release release_;
   FirstError& error_;
   void* const memory_;
 };
 
-std::byte* AddressOf(const Range& range) {
-  if (const auto* pinned = dynamic_cast<const CudaPinnedBlock*>(range.block)) return pinned->At(range.offset);
-  return static_cast<const CudaBlock*>(range.block)->At(range.offset);
-}
+std::byte* AddressOf(const Range& range) { return static_cast<const CudaBlock*>(range.block)->At(range.offset); }
 
 // Keeps events for marks, because it takes the driver microseconds to make one. The class is thread-safe and outlives
 // the marks that it gives out.
@@ -162,7 +148,7 @@ class CudaDevice final : public Device {
     void* memory = nullptr;
     absl::Status made = Allocated(Call(device_.allocate, static_cast<size_t>(bytes), &memory), bytes, purpose);
     if (!made.ok()) return made;
-    return Memory(std::make_unique<CudaBlock>(device_, error_, bytes, purpose, memory));
+    return Memory(std::make_unique<CudaBlock>(device_.release, error_, bytes, purpose, memory));
   }
 
   absl::StatusOr<PinnedMemory> AllocatePinned(int64_t bytes, const std::string& purpose) override {
@@ -173,7 +159,7 @@ class CudaDevice final : public Device {
                                                        common::BytesText(static_cast<double>(bytes)), ")"));
     }
     if (absl::Status status = error_.Note(outcome); !status.ok()) return status;
-    return PinnedMemory(std::make_unique<CudaPinnedBlock>(device_, error_, bytes, purpose, memory));
+    return PinnedMemory(std::make_unique<CudaBlock>(device_.release_pinned, error_, bytes, purpose, memory));
   }
 
   void Run(Queue queue, Operation operation) override {
@@ -183,13 +169,9 @@ class CudaDevice final : public Device {
                          absl::StrCat("the operation '", operation.name, "' has no form for a GPU"));
       return;
     }
-    std::vector<const void*> reads;
-    std::vector<void*> writes;
-    for (const Range& range : operation.reads) reads.push_back(AddressOf(range));
-    for (const Range& range : operation.writes) writes.push_back(AddressOf(range));
     char words[kErrorBytes] = "";
     const CudaQueue on{.api = &api_, .queue = At(queue), .error = words, .error_size = sizeof words};
-    const int code = operation.on_cuda(Addresses(std::move(reads), std::move(writes)), on);
+    const int code = operation.on_cuda(AddressesOf(operation, AddressOf), on);
     if (code != 0) {
       (void)error_.Break(StateAfter(code), absl::StrCat("the operation '", operation.name, "': ", words));
     }

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/memory/huge_pages.h"
@@ -53,13 +52,7 @@ class HostDevice final : public Device {
 
   void Run(Queue, Operation operation) override {
     if (!Error().ok()) return;
-    std::vector<const void*> reads;
-    std::vector<void*> writes;
-    reads.reserve(operation.reads.size());
-    writes.reserve(operation.writes.size());
-    for (const Range& range : operation.reads) reads.push_back(AddressOf(range));
-    for (const Range& range : operation.writes) writes.push_back(AddressOf(range));
-    const absl::Status status = operation.run(Addresses(std::move(reads), std::move(writes)));
+    const absl::Status status = operation.run(AddressesOf(operation, AddressOf));
     if (status.ok()) return;
     const common::MutexLock lock(mutex_);
     error_.Update(status);
