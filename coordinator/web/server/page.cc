@@ -21,9 +21,9 @@ namespace {
 constexpr char kApi[] = "/api/";
 // A request with a longer name than `kMaxName` bytes is refused, because no job has such a name.
 constexpr size_t kMaxName = 200;
-// Reading all nodes takes more time of the coordinator's one thread than reading all jobs. So an answer about nodes is
-// kept `kAnswersOfNodes` times as long as other answers.
-constexpr double kAnswersOfNodes = 4;
+// An answer about all jobs or all nodes costs the most, so it is kept `kAnswersAboutAll` times as long as other
+// answers. The list of nodes is kept as long, because reading it takes much time of the coordinator's one thread.
+constexpr double kAnswersAboutAll = 4;
 
 // Returns headers with which the page runs only code from its own server, and no other page can show it.
 const std::map<std::string, std::string>& SafeHeaders() {
@@ -80,9 +80,10 @@ Page::Page(Source* source, Options options)
       access_(std::move(options.access)),
       version_(std::move(options.version)),
       answers_(options.answer_seconds),
+      answers_about_all_(kAnswersAboutAll * options.answer_seconds),
       tails_(source),
       jobs_(options.answer_seconds),
-      nodes_(kAnswersOfNodes * options.answer_seconds) {
+      nodes_(kAnswersAboutAll * options.answer_seconds) {
   for (const auto& [path, asset] : Assets()) {
     files_[path] = {asset.content_type,
                     {std::make_shared<const std::string>(asset.content),
@@ -117,7 +118,7 @@ void Page::Sample() {
 absl::StatusOr<Answer> Page::Ask(const common::PageRequest& request) {
   const std::string& path = request.path;
   if (path == "/api/summary") {
-    return answers_.Get(path, [this] { return Summary(); });
+    return answers_about_all_.Get(path, [this] { return Summary(); });
   }
   if (path == "/api/jobs") {
     return List(request, JobSorts(), [this](const ListQuery& query) -> Made {
@@ -136,10 +137,10 @@ absl::StatusOr<Answer> Page::Ask(const common::PageRequest& request) {
   if (path == "/api/job") return AskJob(request);
   if (path == "/api/events") return AskEvents(request);
   if (path == "/api/pools") {
-    return answers_.Get(path, [this] { return Pools(); });
+    return answers_about_all_.Get(path, [this] { return Pools(); });
   }
   if (path == "/api/teams") {
-    return answers_.Get(path, [this] { return Teams(); });
+    return answers_about_all_.Get(path, [this] { return Teams(); });
   }
   return absl::NotFoundError("there is no such question");
 }
@@ -148,7 +149,7 @@ absl::StatusOr<Answer> Page::List(const common::PageRequest& request, const std:
                                   const std::function<Made(const ListQuery&)>& make) {
   const absl::StatusOr<ListQuery> query = ListQuery::Parse(request, sorts);
   if (!query.ok()) return query.status();
-  return answers_.Get(absl::StrCat(request.path, " ", query->Key()), [&] { return make(*query); });
+  return answers_about_all_.Get(absl::StrCat(request.path, " ", query->Key()), [&] { return make(*query); });
 }
 
 absl::StatusOr<Answer> Page::AskJob(const common::PageRequest& request) {

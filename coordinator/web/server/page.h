@@ -36,7 +36,8 @@ class Page {
     Access::Options access;
     // `version` is the program's version, which the page shows.
     std::string version;
-    // All viewers who ask within `answer_seconds` seconds get the same answer.
+    // All viewers who ask within `answer_seconds` seconds get the same answer. An answer about all jobs or all nodes is
+    // kept four times as long.
     double answer_seconds = 0.5;
   };
   // The caller keeps the ownership of `source`, which must outlive the page.
@@ -69,7 +70,10 @@ class Page {
   const std::string version_;
   // The keys of `files_` are the paths of the page's files.
   std::map<std::string, File> files_;
+  // `answers_` has the answers about one job and about events.
   AnswerCache answers_;
+  // `answers_about_all_` has the answers about all jobs or all nodes.
+  AnswerCache answers_about_all_;
   EventTails tails_;
   SpeedBook speeds_;
   Shared<std::vector<JobPointer>> jobs_;

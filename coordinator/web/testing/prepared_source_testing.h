@@ -2,11 +2,11 @@
 #ifndef REKINDLE_COORDINATOR_WEB_TESTING_PREPARED_SOURCE_TESTING_H_
 #define REKINDLE_COORDINATOR_WEB_TESTING_PREPARED_SOURCE_TESTING_H_
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -81,7 +81,7 @@ inline v1::Node PreparedNode(int number) {
 class PreparedSource final : public Source {
  public:
   PreparedSource(int jobs, int nodes, int curve_points = 400) {
-    for (int i = 0; i < jobs; ++i) jobs_.push_back(std::make_shared<const v1::Job>(PreparedJob(i, jobs, curve_points)));
+    for (int i = 0; i < jobs; ++i) SetJob(PreparedJob(i, jobs, curve_points));
     for (int i = 0; i < nodes; ++i) nodes_.push_back(PreparedNode(i));
     pools_.currency = "USD";
     for (int i = 0; i < 12; ++i) {
@@ -138,13 +138,9 @@ class PreparedSource final : public Source {
 
   void SetJob(const v1::Job& job) {
     const common::MutexLock lock(mutex_);
-    const auto same =
-        std::find_if(jobs_.begin(), jobs_.end(), [&](const JobPointer& other) { return other->uid() == job.uid(); });
-    if (same == jobs_.end()) {
-      jobs_.push_back(std::make_shared<const v1::Job>(job));
-    } else {
-      *same = std::make_shared<const v1::Job>(job);
-    }
+    const auto [place, is_new] = places_.try_emplace(job.uid(), jobs_.size());
+    if (is_new) jobs_.emplace_back();
+    jobs_[place->second] = std::make_shared<const v1::Job>(job);
   }
   void AddEvent(const std::string& job, const std::string& kind = "started") {
     const common::MutexLock lock(mutex_);
@@ -167,6 +163,8 @@ class PreparedSource final : public Source {
  private:
   common::Mutex mutex_;
   std::vector<JobPointer> jobs_ ABSL_GUARDED_BY(mutex_);
+  // `places_` has the index in `jobs_` of each job by its uid.
+  std::unordered_map<std::string, size_t> places_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::Node> nodes_ ABSL_GUARDED_BY(mutex_);
   PoolBook pools_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::Event> events_ ABSL_GUARDED_BY(mutex_);

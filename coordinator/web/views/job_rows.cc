@@ -1,13 +1,16 @@
 #include "coordinator/web/views/job_rows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
-#include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "coordinator/market/cost_text.h"
 #include "coordinator/server/boards/job_board.h"
 #include "coordinator/web/parts/json.h"
@@ -36,16 +39,16 @@ const std::map<std::string, Number>& Numbers() {
   return numbers;
 }
 
-using Less = std::function<bool(const JobPointer&, const JobPointer&)>;
+using Less = std::function<bool(const v1::Job&, const v1::Job&)>;
 
 Less LessBy(const std::string& sort) {
-  const auto tie = [](const JobPointer& a, const JobPointer& b) {
-    const double at = a->status().submitted_at(), bt = b->status().submitted_at();
-    return at != bt ? at < bt : a->uid() < b->uid();
+  const auto tie = [](const v1::Job& a, const v1::Job& b) {
+    const double at = a.status().submitted_at(), bt = b.status().submitted_at();
+    return at != bt ? at < bt : a.uid() < b.uid();
   };
   if (const auto number = Numbers().find(sort); number != Numbers().end()) {
-    return [of = number->second, tie](const JobPointer& a, const JobPointer& b) {
-      const double av = of(*a), bv = of(*b);
+    return [of = number->second, tie](const v1::Job& a, const v1::Job& b) {
+      const double av = of(a), bv = of(b);
       // A job whose number is NaN comes last. If NaN were equal to everything, the comparison would not be an order.
       const bool an = !std::isnan(av), bn = !std::isnan(bv);
       if (an != bn) return an;
@@ -53,14 +56,14 @@ Less LessBy(const std::string& sort) {
     };
   }
   if (sort == "state") {
-    return [tie](const JobPointer& a, const JobPointer& b) {
-      const v1::JobState as = a->status().state(), bs = b->status().state();
+    return [tie](const v1::Job& a, const v1::Job& b) {
+      const v1::JobState as = a.status().state(), bs = b.status().state();
       return as != bs ? as < bs : tie(a, b);
     };
   }
   const bool by_team = sort == "team";
-  return [by_team, tie](const JobPointer& a, const JobPointer& b) {
-    const int compared = by_team ? TeamOf(*a).compare(TeamOf(*b)) : a->name().compare(b->name());
+  return [by_team, tie](const v1::Job& a, const v1::Job& b) {
+    const int compared = by_team ? TeamOf(a).compare(TeamOf(b)) : a.name().compare(b.name());
     return compared != 0 ? compared < 0 : tie(a, b);
   };
 }
@@ -115,13 +118,14 @@ const std::vector<std::string>& JobSorts() {
 }
 
 std::string JobListJson(const std::vector<JobPointer>& jobs, const ListQuery& query) {
-  std::vector<JobPointer> matching;
+  std::vector<const v1::Job*> matching;
   for (const JobPointer& job : jobs) {
-    if (Matches(*job, query)) matching.push_back(job);
+    if (Matches(*job, query)) matching.push_back(job.get());
   }
   std::string json = absl::StrCat("{\"matching\":", matching.size(), ",\"all\":", jobs.size(), ",\"jobs\":[");
   const char* between = "";
-  for (const JobPointer& job : PageOf(std::move(matching), query, LessBy(query.sort))) {
+  const auto less = [by = LessBy(query.sort)](const v1::Job* a, const v1::Job* b) { return by(*a, *b); };
+  for (const v1::Job* job : PageOf(std::move(matching), query, less)) {
     absl::StrAppend(&json, between, "{\"members\":", job->status().members_size(), ",\"job\":", ToJson(LineOf(*job)),
                     "}");
     between = ",";
@@ -131,28 +135,29 @@ std::string JobListJson(const std::vector<JobPointer>& jobs, const ListQuery& qu
 
 JobTotals TotalsOf(const std::vector<JobPointer>& jobs) {
   JobTotals totals;
-  std::map<v1::JobState, int> states;
-  std::set<std::string> teams;
+  absl::flat_hash_map<v1::JobState, int> states;
+  absl::flat_hash_set<absl::string_view> teams;
   for (const JobPointer& job : jobs) {
     ++states[job->status().state()];
     totals.rate += job->status().cost().rate();
     if (totals.currency.empty()) totals.currency = job->status().cost().currency();
     const std::string& team = TeamOf(*job);
-    if (!team.empty() && (teams.size() < kMostTeams || teams.count(team) > 0)) teams.insert(team);
+    if (!team.empty() && teams.size() < kMostTeams) teams.insert(team);
   }
   for (const auto& [state, number] : states) totals.states[v1::JobState_Name(state)] = number;
-  totals.teams.assign(teams.begin(), teams.end());
+  for (const absl::string_view team : teams) totals.teams.emplace_back(team);
+  std::sort(totals.teams.begin(), totals.teams.end());
   return totals;
 }
 
 std::string TeamsJson(const std::vector<JobPointer>& jobs) {
   struct Team {
-    std::string name;
+    absl::string_view name;
     int jobs = 0;
     int active = 0;
     CostTotal total;
   };
-  std::map<std::string, Team> teams;
+  absl::flat_hash_map<absl::string_view, Team> teams;
   for (const JobPointer& job : jobs) {
     Team& team = teams[TeamOf(*job)];
     team.name = TeamOf(*job);

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "coordinator/web/parts/json.h"
 
 namespace rekindle::coordinator::web {
@@ -70,7 +72,7 @@ std::string PoolsJson(const PoolBook& book, const std::vector<v1::Node>& nodes) 
     int ready = 0;
     int trainers = 0;
   };
-  std::map<std::string, Use> uses;
+  absl::flat_hash_map<absl::string_view, Use> uses;
   for (const v1::Node& node : nodes) {
     Use& use = uses[node.pool()];
     ++use.nodes;
