@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/digest/hash.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr char kTrainer[] = "n1/0/1";
 constexpr std::chrono::seconds kPatience(30);
+constexpr double kHeldSpendSeconds = 12345;
 
 class FakeTrainers final : public v1::Trainers::Service {
  public:
@@ -79,21 +81,47 @@ class FakeTrainers final : public v1::Trainers::Service {
   }
   grpc::Status RenewLease(grpc::ServerContext*, const v1::RenewLeaseRequest* request,
                           v1::RenewLeaseReply* reply) override {
-    const common::MutexLock lock(mutex_);
+    common::MutexLock lock(mutex_);
     asked_.push_back(*request);
     changed_.NotifyAll();
     reply->set_stands(true);
     common::ToMessage(identity_, reply->mutable_identity());
-    if (!request->wants_job_file() || file_.empty()) return grpc::Status::OK;
-    reply->set_job_file_digest(common::Xxh3_128Hex(file_));
-    reply->set_job_is_over(over_);
-    if (reply->job_file_digest() != request->job_file_digest()) reply->set_job_file(file_);
+    if (request->wants_job_file() && !file_.empty()) {
+      reply->set_job_file_digest(common::Xxh3_128Hex(file_));
+      reply->set_job_is_over(over_);
+      if (reply->job_file_digest() != request->job_file_digest()) reply->set_job_file(file_);
+    }
+    if (hold_ == Hold::kNext) {
+      reply->set_spend_seconds(kHeldSpendSeconds);
+      hold_ = Hold::kHeld;
+      changed_.NotifyAll();
+      changed_.WaitFor(lock, kPatience,
+                       [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return hold_ == Hold::kNone; });
+    }
     return grpc::Status::OK;
+  }
+  // Holds back the answer to the next renewal until ReleaseRenewal(). By kHeldSpendSeconds the answer can be known.
+  void HoldNextRenewal() {
+    const common::MutexLock lock(mutex_);
+    hold_ = Hold::kNext;
+  }
+  void AwaitHeldRenewal() {
+    common::MutexLock lock(mutex_);
+    EXPECT_TRUE(changed_.WaitFor(lock, kPatience,
+                                 [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return hold_ == Hold::kHeld; }));
+  }
+  void ReleaseRenewal() {
+    const common::MutexLock lock(mutex_);
+    hold_ = Hold::kNone;
+    changed_.NotifyAll();
   }
 
  private:
+  enum class Hold { kNone, kNext, kHeld };
+
   common::Mutex mutex_;
   common::CondVar changed_;
+  Hold hold_ ABSL_GUARDED_BY(mutex_) = Hold::kNone;
   common::ClusterIdentity identity_ ABSL_GUARDED_BY(mutex_);
   v1::TrainerDirective directive_ ABSL_GUARDED_BY(mutex_);
   std::string file_ ABSL_GUARDED_BY(mutex_);
@@ -178,6 +206,26 @@ TEST_F(CoordinatorSessionTest, WhatIsSavedHasTheNewest) {
   EXPECT_EQ(control_->JobFileOfEnd(30), "") << "it is not over";
   coordinator_.SetFile("third", true);
   EXPECT_EQ(control_->JobFileOfEnd(30), "third");
+}
+
+TEST_F(CoordinatorSessionTest, AnOlderAnswerThatComesLaterReplacesNothing) {
+  coordinator_.SetFile("first", false);
+  coordinator_.HoldNextRenewal();
+  coordinator_.Direct(Runs(1, 0));
+  coordinator_.AwaitHeldRenewal();
+  coordinator_.SetFile("second", true);
+  EXPECT_EQ(control_->JobFileNow().text, "second");
+  coordinator_.ReleaseRenewal();
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (control_->lease().SpendSeconds() != kHeldSpendSeconds && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  ASSERT_EQ(control_->lease().SpendSeconds(), kHeldSpendSeconds) << "the older answer has come";
+  // Without a coordinator the session cannot ask for the file again.
+  coordinator_.Stop();
+  server_.reset();
+  EXPECT_EQ(control_->JobFileNow().text, "second");
+  EXPECT_EQ(control_->JobFileOfEnd(0.1), "second");
 }
 
 TEST_F(CoordinatorSessionTest, WithoutACoordinatorWhatItToldLastCounts) {

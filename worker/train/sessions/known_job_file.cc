@@ -4,14 +4,17 @@
 
 namespace rekindle::train {
 
-void KnownJobFile::Ask(v1::RenewLeaseRequest* request) const {
+int64_t KnownJobFile::Ask(v1::RenewLeaseRequest* request) {
   const common::MutexLock lock(mutex_);
   request->set_wants_job_file(true);
   request->set_job_file_digest(digest_);
+  return ++asked_;
 }
 
-void KnownJobFile::Take(const v1::RenewLeaseReply& reply) {
+void KnownJobFile::Take(const v1::RenewLeaseReply& reply, int64_t number) {
   const common::MutexLock lock(mutex_);
+  if (number < taken_) return;
+  taken_ = number;
   file_.required = !reply.job_file_digest().empty();
   if (reply.job_file_digest() == digest_) over_ = reply.job_is_over();
   if (reply.job_file().empty() || reply.job_file().size() > checkpoint::kMaxJobFileBytes) return;

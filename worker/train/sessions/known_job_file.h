@@ -5,6 +5,7 @@
 #ifndef REKINDLE_WORKER_TRAIN_SESSIONS_KNOWN_JOB_FILE_H_
 #define REKINDLE_WORKER_TRAIN_SESSIONS_KNOWN_JOB_FILE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "checkpoint/format/framed_job_file.h"
@@ -15,11 +16,13 @@ namespace rekindle::train {
 
 class KnownJobFile {
  public:
-  // Makes `request` ask for the job file if the coordinator has a newer one.
-  void Ask(v1::RenewLeaseRequest* request) const;
-  // Takes the job file from the answer to a request that asked for it. The caller must have checked that the
-  // coordinator that answered is obeyed.
-  void Take(const v1::RenewLeaseReply& reply);
+  // Makes `request` ask for the job file if the coordinator has a newer one. Returns the number of the request, which
+  // the caller has to send after this call.
+  int64_t Ask(v1::RenewLeaseRequest* request);
+  // Takes the job file from the answer to the request of this number. Several requests may be under way, and their
+  // answers may come in any order: the answer to a request is ignored if that to a later one was taken before. The
+  // caller must have checked that the coordinator that answered is obeyed.
+  void Take(const v1::RenewLeaseReply& reply, int64_t number);
   // Returns the job file of the newest answer. Before any answer its text is empty and `required` is set, so that no
   // checkpoint becomes durable without a job file. If the coordinator has no file for this job, the text is empty and
   // `required` is not set.
@@ -32,6 +35,9 @@ class KnownJobFile {
   checkpoint::JobFile file_ ABSL_GUARDED_BY(mutex_) = {.text = "", .required = true};
   std::string digest_ ABSL_GUARDED_BY(mutex_);
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  // `asked_` is the number of the newest request, and `taken_` that of the newest request whose answer was taken.
+  int64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace rekindle::train

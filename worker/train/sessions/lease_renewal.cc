@@ -96,8 +96,7 @@ bool LeaseRenewal::Pause(int64_t seen, double seconds, bool asks, int asked_as) 
 // Renews the lease and waits at most `seconds` for the answer. Returns false if no obeyed coordinator has answered.
 bool LeaseRenewal::AskOnce(double seconds) {
   const Directive directive = directives_.Latest();
-  v1::RenewLeaseRequest request = NextRequest(directive);
-  if (KeepsJobFile(directive)) job_file_.Ask(&request);
+  const v1::RenewLeaseRequest request = NextRequest(directive);
   grpc::ClientContext context;
   {
     const common::MutexLock lock(mutex_);
@@ -105,7 +104,7 @@ bool LeaseRenewal::AskOnce(double seconds) {
     call_ = &context;
   }
   const double sent = lease_.Now();
-  const std::optional<v1::RenewLeaseReply> reply = Call(context, request, seconds);
+  const std::optional<v1::RenewLeaseReply> reply = Call(context, request, KeepsJobFile(directive), seconds);
   {
     const common::MutexLock lock(mutex_);
     call_ = nullptr;
@@ -118,10 +117,8 @@ bool LeaseRenewal::AskOnce(double seconds) {
 }
 
 void LeaseRenewal::AskForJobFile(double seconds) {
-  v1::RenewLeaseRequest request = NextRequest(directives_.Latest());
-  job_file_.Ask(&request);
   grpc::ClientContext context;
-  Call(context, request, seconds);
+  Call(context, NextRequest(directives_.Latest()), /*wants_job_file=*/true, seconds);
 }
 
 v1::RenewLeaseRequest LeaseRenewal::NextRequest(const Directive& directive) const {
@@ -134,15 +131,15 @@ v1::RenewLeaseRequest LeaseRenewal::NextRequest(const Directive& directive) cons
   return request;
 }
 
-// Returns the answer of an obeyed coordinator, or nothing if there was none.
-std::optional<v1::RenewLeaseReply> LeaseRenewal::Call(grpc::ClientContext& context,
-                                                      const v1::RenewLeaseRequest& request, double seconds) {
+std::optional<v1::RenewLeaseReply> LeaseRenewal::Call(grpc::ClientContext& context, v1::RenewLeaseRequest request,
+                                                      bool wants_job_file, double seconds) {
+  const int64_t number = wants_job_file ? job_file_.Ask(&request) : 0;
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds)));
   v1::RenewLeaseReply reply;
   if (!stub_.RenewLease(&context, request, &reply).ok()) return std::nullopt;
   if (!cluster_.Obeys(common::FromMessage(reply.identity()))) return std::nullopt;
-  if (request.wants_job_file()) job_file_.Take(reply);
+  if (wants_job_file) job_file_.Take(reply, number);
   return reply;
 }
 

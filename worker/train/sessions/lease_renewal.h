@@ -46,8 +46,10 @@ class LeaseRenewal {
   bool IsFirst(int asked_as) const;
   bool IsStopping() const;
   v1::RenewLeaseRequest NextRequest(const Directive& directive) const;
-  std::optional<v1::RenewLeaseReply> Call(grpc::ClientContext& context, const v1::RenewLeaseRequest& request,
-                                          double seconds);
+  // Sends a request and waits at most `seconds` for the answer. The request also asks for the job file if
+  // `wants_job_file` is set. Returns nothing if no obeyed coordinator has answered.
+  std::optional<v1::RenewLeaseReply> Call(grpc::ClientContext& context, v1::RenewLeaseRequest request,
+                                          bool wants_job_file, double seconds);
 
   const TrainerIdentity& identity_;
   v1::Trainers::Stub& stub_;
