@@ -175,7 +175,7 @@ int Run(const Options& options) {
   models::PinThreads(options.threads);
   const ComputeDevice device = options.device == "cuda" ? ComputeDevice::kCuda : ComputeDevice::kCpuCopies;
   if (device == ComputeDevice::kCuda) {
-    if (const absl::Status loaded = models::LoadCuda(); !loaded.ok()) {
+    if (const absl::Status loaded = models::LoadCuda(/*repeatable=*/true); !loaded.ok()) {
       Print({{"no_gpu", std::string(loaded.message())}});
       return kNoGpu;
     }

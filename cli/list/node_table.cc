@@ -20,13 +20,26 @@ std::string DeviceText(const v1::Device& device) {
   return absl::StrCat(Printable(device.kind()), " sm_", device.compute_capability());
 }
 
+// Returns how many slots run a trainer, as "2/8", and how many have failed.
+std::string Used(const v1::Node& node) {
+  const std::string failed = node.slot_faults().empty() ? "" : absl::StrCat(" (", node.slot_faults_size(), " failed)");
+  return absl::StrCat(node.trainers_size(), "/", node.slots(), failed);
+}
+
+// Returns why the node is in its state, and what is wrong with the first slot that has failed.
+std::string Reason(const v1::Node& node) {
+  if (node.slot_faults().empty()) return node.reason();
+  const v1::SlotFault& first = node.slot_faults(0);
+  return absl::StrCat(node.reason(), node.reason().empty() ? "" : "; ", "slot ", first.slot(), ": ", first.words());
+}
+
 }  // namespace
 
 std::vector<std::string> NodeCells(const v1::Node& node) {
   return {
       Printable(node.name()),
       node.state(),
-      absl::StrCat(node.trainers_size(), "/", node.slots()),
+      Used(node),
       Pool(node),
       node.capacity() == "unpriced" ? "" : Printable(node.capacity()),
       Printable(node.zone()),
@@ -35,7 +48,7 @@ std::vector<std::string> NodeCells(const v1::Node& node) {
       absl::StrCat(Span(node.last_seen_seconds()), " ago"),
       Printable(node.version()),
       Printable(absl::StrJoin(node.trainers(), " ")),
-      Printable(node.reason())};
+      Printable(Reason(node))};
 }
 
 FittedTable NodeTable(const std::vector<std::vector<std::string>>& rows) {

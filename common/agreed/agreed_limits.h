@@ -3,6 +3,8 @@
 #ifndef REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_
 #define REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_
 
+#include <cstddef>
+
 namespace rekindle::common {
 
 // At most `kMaxWorldSize` ranks can train together, because the transport names them by the bits of one 64-bit word. So
@@ -15,6 +17,9 @@ inline constexpr double kMachineEndSeconds = 60;
 
 // A trainer reports `kSearchingMicroBatch` as the size of its micro-batches while it still searches for that size.
 inline constexpr int kSearchingMicroBatch = -1;
+
+// What a trainer says of why it ends itself has at most `kLongestLastWords` bytes. What is longer is cut.
+inline constexpr size_t kLongestLastWords = 1024;
 
 }  // namespace rekindle::common
 

@@ -26,10 +26,6 @@ absl::StatusOr<Memory> ReadMemory(const std::string& root = "");
 // kernel does not report it.
 std::optional<int64_t> OutOfMemoryKills(const std::string& root = "");
 
-// A process that ends itself because it finds no memory has the exit code `kExitOutOfMemory`. In that case the kernel
-// did not kill it.
-inline constexpr int kExitOutOfMemory = 5;
-
 // Returns a text like "7.9 GB" or "512 MB", in powers of ten.
 std::string BytesText(double bytes);
 

@@ -34,6 +34,9 @@ std::string ReadUntil(int fd, size_t limit, double until) {
   return text;
 }
 
+// A process that was sent SIGKILL has `kKillSeconds` to end.
+constexpr double kKillSeconds = 5;
+
 bool AwaitEnd(const Process& process, double until) {
   pollfd p = {.fd = process.fd(), .events = POLLIN, .revents = 0};
   return poll(&p, 1, Milliseconds(until)) == 1;
@@ -75,7 +78,11 @@ absl::StatusOr<CommandResult> RunToEnd(const CommandOptions& options) {
   // The whole process group is killed before its pid can be reused, because processes that the command started may
   // still run.
   kill(-process->identity().pid, SIGKILL);
-  if (!ended) AwaitEnd(*process, HUGE_VAL);
+  // A process that hangs in a driver may not end even when it is killed. It is left to itself then.
+  if (!ended && !AwaitEnd(*process, SteadySeconds() + kKillSeconds)) {
+    return absl::DeadlineExceededError(absl::StrCat("the command did not end in ", options.limit_seconds,
+                                                    " s, and does not end although it was killed"));
+  }
   const absl::StatusOr<ExitStatus> status = process->Reap();
   if (!ended)
     return absl::DeadlineExceededError(absl::StrCat("the command did not end in ", options.limit_seconds, " s"));

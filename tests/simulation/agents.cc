@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "common/agreed/exit_codes.h"
 #include "common/agreed/version.h"
 #include "tests/simulation/sim_cluster.h"
 
@@ -64,6 +65,7 @@ void SimCluster::AgentReport(SimNode& node) {
     process->set_exit_code(exit.code);
     process->set_exit_seen(true);
   }
+  TellSlotFaults(node, &report);
   TellOfLeftAlone(node, &report);
   const int request = ++node.request, incarnation = node.agent_incarnation;
   const std::string name = node.name;
@@ -164,6 +166,9 @@ void SimCluster::AdoptOn(SimNode& node) {
     node.decides.slots[process->slot].running =
         agent::RunningTrainer{.job_uid = process->job->uid, .started_at = process->started_at};
   }
+  node.health = agent::SlotHealth(kHealthPolicy);
+  node.ask_driver_at = 0;
+  AskDriver(node);
 }
 
 // Returns the uid of the job that the slot has to serve, or an empty string.
@@ -206,6 +211,10 @@ void SimCluster::StartTrainer(SimNode& node, int slot, SimJob& job) {
   const std::string id = process.id;
   processes_[id] = std::move(process);
   Note(absl::StrCat("starts ", id));
+  if (node.slots[slot].broken_until > queue_.now()) {
+    return AtProcess(id, chance_.Uniform(0.05, 0.2),
+                     [this](Process& p) { StopTrainer(p, common::kExitDeviceGone, false); });
+  }
   AtProcess(id, chance_.Uniform(0.2, 0.8), [this](Process& p) { AwaitStore(p); });
   AtProcess(id, 0, [this](Process& p) { HoldLoop(p.id); });
 }
@@ -224,6 +233,7 @@ void SimCluster::StopTrainer(Process& process, int code, bool silent) {
   node.exits.push_back({process.id, process.job->uid, process.slot, code});
   place.last_ended = process.id;
   if (!node.agent) return;
+  NoteEndOnGpu(node, process.slot, code);
   agent::Slot& slot = node.decides.slots[process.slot];
   slot.deaths = AfterExit(slot.deaths, *slot.running, code, kPolicy, queue_.now());
   slot.running.reset();

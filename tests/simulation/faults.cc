@@ -210,7 +210,7 @@ void SimCluster::OneFault() {
   if (node == nullptr) return;
   Process* process = AnyOf(*node);
   const bool has_agent = node->up && node->agent;
-  switch (chance_.Pick(12)) {
+  switch (chance_.Pick(13)) {
     case 0:
     case 1:
       if (process != nullptr) KillTrainer(*process);
@@ -238,6 +238,9 @@ void SimCluster::OneFault() {
     case 10:
       if (coordinator_up_) PauseOrResume();
       return;
+    case 11:
+      if (has_agent) FailGpu(*node);
+      return;
     default:
       KillAllOrAddNode();
   }
@@ -251,6 +254,7 @@ void SimCluster::Heal() {
   for (auto& [name, node] : nodes_) {
     node.unheard_until = std::min(node.unheard_until, queue_.now());
     node.store_away_until = node.unmounted_until = 0;
+    for (SimSlot& slot : node.slots) slot.broken_until = 0;
   }
   for (auto& [uid, job] : jobs_) job.store_full_until = 0;
   database_fails_until_ = database_slow_until_ = 0;

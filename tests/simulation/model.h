@@ -19,6 +19,7 @@
 #include "tests/simulation/reporting.h"
 #include "tests/simulation/schedule_options.h"
 #include "worker/agent/decisions/alone.h"
+#include "worker/agent/decisions/slot_health.h"
 #include "worker/agent/decisions/slot_plan.h"
 #include "worker/train/control/lease.h"
 
@@ -209,7 +210,15 @@ struct SimSlot {
   std::string process;
   // `last_ended` is the trainer that has ended in the slot last.
   std::string last_ended;
+  // Until `broken_until` every trainer in the slot ends because of its GPU. `driver_knows` says that the driver finds
+  // something wrong with it, too.
+  double broken_until = 0;
+  bool driver_knows = false;
 };
+
+// The agent asks the driver about a GPU sooner than a real one does, because schedules are short.
+inline constexpr agent::SlotHealthPolicy kHealthPolicy = {
+    .context_seconds = 600, .first_seconds = 2, .longest_seconds = 16};
 
 struct SimNode {
   std::string name;
@@ -243,6 +252,9 @@ struct SimNode {
   std::map<std::string, v1::DesiredTrainer> wanted;
   // `decides` is what the agent knows: its directive, its trainers and the deaths of earlier trainers.
   agent::Node decides;
+  // `health` is what the agent knows of the slots' GPUs. The agent asks the driver about them at `ask_driver_at`.
+  agent::SlotHealth health{kHealthPolicy};
+  double ask_driver_at = 0;
   agent::Alone alone{0, 0};
   // The machine may not run any longer without a coordinator and ends at `ends_at`. 0 means that it still may run.
   double ends_at = 0;

@@ -183,6 +183,12 @@ class SimCluster {
   void KillTrainer(Process& process);
   void Freeze(Process& process);
   void KillAgent(SimNode& node);
+  // Breaks the GPU of one of the node's slots for a while.
+  void FailGpu(SimNode& node);
+  void NoteEndOnGpu(SimNode& node, int slot, int code);
+  void AskDriver(SimNode& node);
+  void UseHealth(SimNode& node);
+  void TellSlotFaults(const SimNode& node, v1::NodeReport* report);
   void KillCoordinator();
   void StopHearing();
   void KillNode(SimNode& node, bool silent);

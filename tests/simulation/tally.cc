@@ -28,6 +28,8 @@ constexpr Name kNames[] = {
     {Fault::kNodeUndrained, "a drain is taken back"},
     {Fault::kNodeNoticed, "a node is noticed"},
     {Fault::kNoticeWithdrawn, "a notice is withdrawn"},
+    {Fault::kGpuFailed, "a GPU fails"},
+    {Fault::kGpuMended, "a slot whose GPU had failed is in use again"},
     {Fault::kDataCut, "no data between two nodes"},
     {Fault::kJobPaused, "a job is paused"},
     {Fault::kJobResumed, "a job is resumed"},

@@ -23,6 +23,8 @@ enum class Fault {
   kNodeUndrained,
   kNodeNoticed,
   kNoticeWithdrawn,
+  kGpuFailed,
+  kGpuMended,
   kDataCut,
   kJobPaused,
   kJobResumed,

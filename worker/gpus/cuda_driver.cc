@@ -15,6 +15,7 @@ namespace {
 // They are declared here because the agent is built without CUDA's headers.
 constexpr char kLibrary[] = "libcuda.so.1";
 constexpr int kSuccess = 0;
+constexpr int kNoDevice = 100;
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 constexpr int kMostGpus = 64;
@@ -43,7 +44,9 @@ class CudaDriver {
     library->Find("cuDeviceTotalMem_v2", &driver.memory_);
     library->Find("cuDeviceGetUuid", &driver.uuid_);
     if (absl::Status whole = library->Check(); !whole.ok()) return whole;
-    if (const int code = driver.init_(0); code != kSuccess) {
+    const int code = driver.init_(0);
+    if (code == kNoDevice) return absl::NotFoundError(driver.Words(code));
+    if (code != kSuccess) {
       return absl::FailedPreconditionError(absl::StrCat("the CUDA driver does not start: ", driver.Words(code)));
     }
     return driver;

@@ -10,9 +10,9 @@
 namespace rekindle::gpus {
 
 // Returns the GPUs that the process may use. The driver itself applies the environment variable CUDA_VISIBLE_DEVICES.
-// Returns NOT_FOUND if the machine has no driver, and FAILED_PRECONDITION with the driver's words if it does not work,
-// for example because no GPU is there. The call may block for as long as the driver does. It makes no context, so it
-// takes no memory of a GPU.
+// Returns NOT_FOUND if the machine has no driver or no GPU, and FAILED_PRECONDITION with the driver's words if the
+// driver does not work. The call may block for as long as the driver does. It makes no context, so it takes no memory
+// of a GPU.
 absl::StatusOr<std::vector<Gpu>> AskCudaDriver();
 
 }  // namespace rekindle::gpus

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/log/log.h"
 #include "common/process/command.h"
 #include "worker/gpus/cuda_driver.h"
@@ -37,22 +38,31 @@ std::optional<Gpu> GpuFromJson(const nlohmann::json& json) {
 
 }  // namespace
 
-std::string ToJson(const std::vector<Gpu>& gpus) {
+std::string ToJson(const absl::StatusOr<std::vector<Gpu>>& gpus) {
   auto list = nlohmann::json::array();
-  for (const Gpu& gpu : gpus) {
+  for (const Gpu& gpu : gpus.value_or(std::vector<Gpu>())) {
     list.push_back({{"uuid", gpu.uuid},
                     {"compute_capability", gpu.compute_capability},
                     {"memory_bytes", gpu.memory_bytes},
                     {"problem", gpu.problem}});
   }
-  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const bool works = gpus.ok() || absl::IsNotFound(gpus.status());
+  const nlohmann::json all = {{"gpus", list}, {"problem", works ? "" : std::string(gpus.status().message())}};
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::vector<Gpu> GpusFromJson(const std::string& json) {
-  std::vector<Gpu> gpus;
+absl::StatusOr<std::vector<Gpu>> GpusFromJson(const std::string& json) {
   const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_array()) return gpus;
-  for (const auto& entry : parsed) {
+  const auto listed = parsed.is_object() ? parsed.find("gpus") : parsed.end();
+  if (!parsed.is_object() || listed == parsed.end() || !listed->is_array()) {
+    return absl::FailedPreconditionError("the question for GPUs was answered with something else than a list");
+  }
+  const auto problem = parsed.find("problem");
+  if (problem != parsed.end() && problem->is_string() && !problem->get_ref<const std::string&>().empty()) {
+    return absl::FailedPreconditionError(problem->get<std::string>());
+  }
+  std::vector<Gpu> gpus;
+  for (const auto& entry : *listed) {
     if (std::optional<Gpu> gpu = GpuFromJson(entry)) gpus.push_back(*std::move(gpu));
   }
   return gpus;
@@ -73,25 +83,19 @@ absl::StatusOr<std::vector<Gpu>> AskDriver() {
 
 int RunListGpus() {
   log::Init("rekindle-worker");
-  const absl::StatusOr<std::vector<Gpu>> gpus = AskDriver();
-  if (!gpus.ok() && !absl::IsNotFound(gpus.status())) {
-    log::Warning("this node counts as one without GPUs", {{"why", std::string(gpus.status().message())}});
-  }
-  std::printf("%s\n", ToJson(gpus.ok() ? *gpus : std::vector<Gpu>()).c_str());
+  std::printf("%s\n", ToJson(AskDriver()).c_str());
   return 0;
 }
 
-std::vector<Gpu> FindGpus(const std::string& program) {
+absl::StatusOr<std::vector<Gpu>> FindGpus(const std::string& program) {
   const auto json = common::RunCommand({.argv = {program, "gpus"},
                                         .environment = common::OwnEnvironment(),
+                                        .limit_seconds = kDriverSeconds,
                                         .max_bytes = kMaxOutputBytes,
                                         .keep_stderr = true});
-  if (!json.ok()) {
-    log::Warning("the GPUs of this machine are not known: this node counts as one without",
-                 {{"error", std::string(json.status().message())}});
-    return {};
-  }
-  return GpusFromJson(*json);
+  if (json.ok()) return GpusFromJson(*json);
+  return absl::FailedPreconditionError(
+      absl::StrCat("the NVIDIA driver was asked for its GPUs: ", std::string(json.status().message())));
 }
 
 }  // namespace rekindle::gpus

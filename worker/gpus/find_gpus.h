@@ -11,7 +11,7 @@
 namespace rekindle::gpus {
 
 // Returns the GPUs that the environment variable CUDA_VISIBLE_DEVICES leaves to this process. They come from NVML or,
-// if the machine has no NVML, from the CUDA driver. Returns NOT_FOUND if the machine has no driver, and
+// if the machine has no NVML, from the CUDA driver. Returns NOT_FOUND if the machine has no driver or no GPU, and
 // FAILED_PRECONDITION with the driver's words if the driver does not work. The call may block for as long as the driver
 // does.
 absl::StatusOr<std::vector<Gpu>> AskDriver();
@@ -20,14 +20,18 @@ absl::StatusOr<std::vector<Gpu>> AskDriver();
 // process.
 int RunListGpus();
 
-// Runs `program gpus` and returns the GPUs that it prints. The driver may hang or crash, so it is asked in a process of
-// its own. Returns no GPUs, and logs why, if that process does not answer in 10 s. This call blocks.
-std::vector<Gpu> FindGpus(const std::string& program);
+// Runs `program gpus` and returns the GPUs that it prints, or none if the machine has none. The driver may hang or
+// crash, so it is asked in a process of its own. Returns FAILED_PRECONDITION, in the driver's words where it has any,
+// if the driver does not answer within kDriverSeconds or does not work. This call blocks.
+absl::StatusOr<std::vector<Gpu>> FindGpus(const std::string& program);
+// A driver that has to start many GPUs may take most of `kDriverSeconds` to answer.
+inline constexpr double kDriverSeconds = 30;
 
-// Returns the JSON text of the GPUs.
-std::string ToJson(const std::vector<Gpu>& gpus);
+// Returns the JSON text {"gpus": [...], "problem": "..."} of what AskDriver returned. A machine without a driver is one
+// without GPUs.
+std::string ToJson(const absl::StatusOr<std::vector<Gpu>>& gpus);
 // Parses what ToJson has made. Entries of another form are left out.
-std::vector<Gpu> GpusFromJson(const std::string& json);
+absl::StatusOr<std::vector<Gpu>> GpusFromJson(const std::string& json);
 
 }  // namespace rekindle::gpus
 

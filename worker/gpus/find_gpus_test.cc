@@ -33,7 +33,7 @@ std::string Listed(const std::vector<std::string>& drivers, const std::vector<st
 std::vector<Gpu> Parsed(const std::string& output) {
   const size_t end = output.find_last_not_of('\n');
   const size_t begin = output.rfind('\n', end);
-  return GpusFromJson(output.substr(begin == std::string::npos ? 0 : begin + 1));
+  return GpusFromJson(output.substr(begin == std::string::npos ? 0 : begin + 1)).value_or(std::vector<Gpu>());
 }
 
 constexpr char kTwo[] = "REKINDLE_FAKE_NVML=GPU-a,90,85899345920;GPU-b,80,42949672960";
@@ -83,16 +83,35 @@ TEST(FindGpus, ADriverThatHangsIsNotWaitedFor) {
   EXPECT_THAT(Listed({"fake_nvml"}, {"REKINDLE_FAKE_NVML=hang"}, 0.2), HasSubstr("did not end in"));
 }
 
-TEST(FindGpus, AProgramThatCannotBeRunMeansNoGpus) { EXPECT_THAT(FindGpus("/nonexistent"), IsEmpty()); }
+TEST(FindGpus, ADriverThatIsNotLoadedMeansNoGpus) {
+  EXPECT_EQ(Listed({"fake_nvml", "fake_cuda_driver"}, {"REKINDLE_FAKE_NVML=unloaded", "REKINDLE_FAKE_CUDA=0"}),
+            "{\"gpus\":[],\"problem\":\"\"}\n");
+}
 
-TEST(GpusFromJson, KeepsWhatWasSaidAndRefusesNonsense) {
+TEST(FindGpus, AProgramThatCannotBeRunIsNoMachineWithoutGpus) {
+  const auto gpus = FindGpus("/nonexistent");
+  EXPECT_EQ(gpus.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(gpus.status().message()), HasSubstr("was asked for its GPUs"));
+}
+
+TEST(GpusFromJson, KeepsWhatWasSaid) {
   const std::vector<Gpu> gpus = {{.uuid = "GPU-\"1", .compute_capability = 90, .memory_bytes = 1e11, .problem = "p"}};
-  EXPECT_EQ(GpusFromJson(ToJson(gpus)), gpus);
-  for (const char* bad :
-       {"", "{", "{}", "[1]", "[{}]", R"([{"uuid":"a","compute_capability":-1,"memory_bytes":1,"problem":""}])",
-        R"([{"uuid":"a","compute_capability":90,"memory_bytes":1e300,"problem":""}])",
-        R"([{"uuid":5,"compute_capability":90,"memory_bytes":1,"problem":""}])"}) {
-    EXPECT_THAT(GpusFromJson(bad), IsEmpty()) << bad;
+  EXPECT_EQ(*GpusFromJson(ToJson(gpus)), gpus);
+  EXPECT_THAT(*GpusFromJson(ToJson(absl::NotFoundError("no driver"))), IsEmpty());
+  const auto broken = GpusFromJson(ToJson(absl::FailedPreconditionError("unknown error (CUDA 999)")));
+  EXPECT_EQ(broken.status().message(), "unknown error (CUDA 999)");
+}
+
+TEST(GpusFromJson, RefusesNonsense) {
+  for (const char* bad : {"", "{", "{}", "[]", "[1]", R"({"gpus":5})"}) {
+    EXPECT_FALSE(GpusFromJson(bad).ok()) << bad;
+  }
+  for (const char* bad : {"{}", "1", R"({"uuid":"a","compute_capability":-1,"memory_bytes":1,"problem":""})",
+                          R"({"uuid":"a","compute_capability":90,"memory_bytes":1e300,"problem":""})",
+                          R"({"uuid":5,"compute_capability":90,"memory_bytes":1,"problem":""})"}) {
+    const auto gpus = GpusFromJson(std::string(R"({"gpus":[)") + bad + "]}");
+    ASSERT_TRUE(gpus.ok()) << bad;
+    EXPECT_THAT(*gpus, IsEmpty()) << bad;
   }
 }
 

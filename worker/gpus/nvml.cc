@@ -14,6 +14,7 @@ namespace {
 // "Multi Instance GPU Management"). They are declared here because the build does not need NVIDIA's header.
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
 constexpr int kSuccess = 0;
+constexpr int kDriverNotLoaded = 9;
 constexpr unsigned kMigEnabled = 1;
 constexpr unsigned kUuidBytes = 96;
 // `kMostGpus` bounds what is taken over from a driver that answers nonsense.
@@ -42,7 +43,10 @@ class Nvml {
     library->FindIfThere("nvmlDeviceGetMaxMigDeviceCount", &nvml.most_parts_);
     library->FindIfThere("nvmlDeviceGetMigDeviceHandleByIndex", &nvml.part_);
     if (absl::Status whole = library->Check(); !whole.ok()) return whole;
-    if (const int code = nvml.init_(); code != kSuccess) {
+    const int code = nvml.init_();
+    // The libraries of the driver may be installed on a machine that has no GPU.
+    if (code == kDriverNotLoaded) return absl::NotFoundError(nvml.Words(code));
+    if (code != kSuccess) {
       return absl::FailedPreconditionError(absl::StrCat("the NVIDIA driver does not answer: ", nvml.Words(code)));
     }
     return nvml;

@@ -20,7 +20,7 @@ constexpr int kLeastParts = 4;
 
 int SlotsAtHand(const State& state, const v1::JobSpec& spec) {
   int slots = 0;
-  for (const auto& [name, device] : UsableNodes(state, spec)) slots += state.nodes.at(name).report.slots();
+  for (const auto& [name, device] : UsableNodes(state, spec)) slots += UsableSlots(state.nodes.at(name).report);
   return slots;
 }
 

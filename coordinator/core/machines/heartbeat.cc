@@ -28,6 +28,8 @@ bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b) {
                     SameBytes<v1::DesiredTrainer>) &&
          std::equal(a.stored_jobs().begin(), a.stored_jobs().end(), b.stored_jobs().begin(), b.stored_jobs().end(),
                     SameBytes<v1::StoredJob>) &&
+         std::equal(a.slot_faults().begin(), a.slot_faults().end(), b.slot_faults().begin(), b.slot_faults().end(),
+                    SameBytes<v1::SlotFault>) &&
          a.heard_at() == b.heard_at() && a.has_device() == b.has_device() &&
          (!a.has_device() || SameBytes(a.device(), b.device())) &&
          std::equal(a.trainers().begin(), a.trainers().end(), b.trainers().begin(), b.trainers().end(),

@@ -57,7 +57,10 @@ void Record(Turn& turn, Job& job, const std::string& id, FaultKind kind, const s
   RememberDeath(turn, job, id);
   CorrectVerdict(turn, job, id, death);
   if (overdue && !IsFinishing(job)) TellLostSteps(turn, job, trainer.death);
-  const bool asked_to_leave = IsOver(job) || IsFinishing(job) || job.record.released() ||
+  const bool failed = node != turn.state.nodes.end() && FaultOf(node->second.report, PlaceOf(id).second) != nullptr;
+  // The slot is free as soon as nobody lives there, and the job needs another one.
+  if (failed) turn.Replan();
+  const bool asked_to_leave = failed || IsOver(job) || IsFinishing(job) || job.record.released() ||
                               MustLeave(turn.state, job, id) || job.refused.contains(id) || !stale.empty();
   if (asked_to_leave || kind == FaultKind::kNodeKilled) return;
   const int* before = job.start_failures.Find(ShortName(id));

@@ -25,6 +25,7 @@ v1::Node ShowNode(const State& state, const NodeState& node, double now) {
   shown.set_version(node.report.version());
   shown.set_zone(node.report.zone());
   if (node.report.has_device()) *shown.mutable_device() = node.report.device();
+  *shown.mutable_slot_faults() = node.report.slot_faults();
   shown.set_pool(node.record.pool());
   shown.set_capacity(CapacityOf(FindPool(state.prices, node.record.pool())));
   return shown;

@@ -2,8 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/format/framed_job_file.h"
+#include "common/agreed/agreed_limits.h"
 #include "common/agreed/amounts.h"
 #include "common/agreed/version.h"
+#include "coordinator/core/state/node_state.h"
 
 namespace rekindle::core {
 namespace {
@@ -12,7 +14,7 @@ constexpr size_t kMaxAddress = 256;
 
 }  // namespace
 
-std::string FindRefusal(const v1::NodeReport& report) {
+std::string FindRefusal(const v1::NodeReport& report, bool allow_fake_devices) {
   if (report.protocol_version() != common::kProtocolVersion) {
     return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
                         common::kProtocolVersion, "; install the same release on both");
@@ -29,6 +31,18 @@ std::string FindRefusal(const v1::NodeReport& report) {
   if (report.incarnation().empty() || report.agent_incarnation().empty() || report.slots() < 0 ||
       report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots || report.left_alone_size() > kMaxSlots) {
     return absl::StrCat("malformed report: incarnations must be set and slots between 0 and ", kMaxSlots);
+  }
+  if (report.device().is_fake() && !allow_fake_devices) {
+    return "the device `fake` is for tests with a coordinator on loopback; start the worker with --device auto or "
+           "--device cpu";
+  }
+  if (report.slot_faults_size() > report.slots()) return "malformed report: more slots have failed than there are";
+  for (const v1::SlotFault& fault : report.slot_faults()) {
+    if (FaultOf(report, fault.slot()) != &fault) return "malformed report: a slot has failed twice";
+    if (fault.slot() < 0 || fault.slot() >= report.slots() || fault.words().size() > common::kLongestLastWords) {
+      return absl::StrCat("malformed report: a failed slot is one of the node's, and its words have at most ",
+                          common::kLongestLastWords, " characters");
+    }
   }
   const v1::Machine& machine = report.machine();
   if (report.absent_trainers_size() > 4 * kMaxSlots || machine.boot().size() > kMaxAddress ||

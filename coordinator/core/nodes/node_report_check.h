@@ -12,7 +12,7 @@ namespace rekindle::core {
 inline constexpr int kMaxSlots = 1024;
 
 // Returns why an agent's report is refused, and what to do. Returns an empty string where it is not refused.
-std::string FindRefusal(const v1::NodeReport& report);
+std::string FindRefusal(const v1::NodeReport& report, bool allow_fake_devices);
 
 }  // namespace rekindle::core
 

@@ -146,6 +146,24 @@ void TakePool(Turn& turn, NodeState& node, const v1::NodeReport& report) {
             report.node());
 }
 
+// Tells of slots that have failed since the last report, and of those that are mended.
+void TellSlotFaults(Turn& turn, const NodeState& node, const v1::NodeReport& report) {
+  for (const v1::SlotFault& fault : report.slot_faults()) {
+    const v1::SlotFault* before = node.reported ? FaultOf(node.report, fault.slot()) : nullptr;
+    if (before != nullptr) continue;
+    turn.Emit(
+        nullptr, "slot_failed",
+        absl::StrCat("slot ", fault.slot(), " of node ", report.node(), " is out of use: ", Bounded(fault.words())),
+        report.node());
+  }
+  if (!node.reported) return;
+  for (const v1::SlotFault& fault : node.report.slot_faults()) {
+    if (FaultOf(report, fault.slot()) != nullptr) continue;
+    turn.Emit(nullptr, "slot_mended",
+              absl::StrCat("slot ", fault.slot(), " of node ", report.node(), " is in use again"), report.node());
+  }
+}
+
 bool IsCertain(const Job& job, const v1::TrainerProcess& process, const v1::NodeReport& report) {
   const v1::Member* member = FindMember(job, process.trainer());
   if (process.exit_seen() || member == nullptr) return true;
@@ -163,7 +181,8 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
       const bool serves =
           (!it->second.record.released() || IsBehind(it->second)) && process.slot() >= 0 && process.slot() < kMaxSlots;
       const bool is_member = it->second.active && FindMember(it->second, process.trainer()) != nullptr;
-      if (serves && (is_member || !node.slots.count(process.slot()))) {
+      const bool is_free = !node.slots.count(process.slot()) && FaultOf(report, process.slot()) == nullptr;
+      if (serves && (is_member || is_free)) {
         node.slots[process.slot()] = process.job_uid();
       }
       continue;
@@ -224,7 +243,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
   NodeState& node = turn.state.nodes[report.node()];
   if (is_new) node.known_since = turn.now;
   node.record.set_name(report.node());
-  const std::string error = FindRefusal(report);
+  const std::string error = FindRefusal(report, turn.state.tunables.allow_fake_devices);
   if (!IsTheNode(turn, node, event, error)) return false;
   node.error = error;
   if (node.error.empty()) {
@@ -232,6 +251,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     TakeDraining(turn, node, report);
     TakeHint(turn, node, report);
     TakePool(turn, node, report);
+    TellSlotFaults(turn, node, report);
     const bool was_silent = !node.reported || node.lost;
     NoteHeard(turn, node);
     node.ended = false;

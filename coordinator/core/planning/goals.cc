@@ -85,7 +85,7 @@ fleet::World WorldOf(const State& state, const fleet::FleetJob& job, const std::
     const bool ordered = pool != nullptr && pool->ordered;
     if (!device.empty() && node.report.device().kind() != device) continue;
     if (!node.reported || node.lost || node.record.draining() || ordered) continue;
-    there[pool == nullptr ? 1 : pool->speed] += node.report.slots();
+    there[pool == nullptr ? 1 : pool->speed] += UsableSlots(node.report);
   }
   for (const auto& [speed, slots] : there) {
     world.pools.push_back({"", scheduler::Capacity::kOnDemand, speed, {slots}, {0}});

@@ -109,7 +109,7 @@ class Viewing {
       ++supply.slots;
     }
     for (int slot = 0; !leaves && node.reported && !node.lost && slot < node.report.slots(); ++slot) {
-      if (node.slots.count(slot)) continue;
+      if (node.slots.count(slot) || FaultOf(node.report, slot) != nullptr) continue;
       view_.groups[g].free.push_back({&node, slot, name});
       ++supply.slots;
     }
@@ -128,8 +128,10 @@ class Viewing {
       count = std::min(count, state.given_up ? 0 : comes);
     }
     if (state.not_ours_since != kNever) count = 0;
+    int failed = 0;
+    for (const NodeState* node : nodes.there) failed += node->report.slot_faults_size();
     scheduler::Supply& supply = view_.fleet.pools[g];
-    supply.slots = std::max(supply.slots, count * pool.devices);
+    supply.slots = std::max(supply.slots, count * pool.devices - failed);
   }
 
   // Adds what a job demands. In pools that take orders, the job holds what was ordered for it, whether it is there or

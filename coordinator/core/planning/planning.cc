@@ -1,7 +1,9 @@
 #include "coordinator/core/planning/planning.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "absl/hash/hash.h"
 #include "coordinator/core/account/emissions.h"
 #include "coordinator/core/choices/first_epoch.h"
 #include "coordinator/core/planning/planning_cycle.h"
@@ -44,10 +46,19 @@ JobFacts FactsOf(const State& state, const Job& job) {
   return facts;
 }
 
+// Returns a number that differs, but for a chance in 2^64, where other slots have failed. 0 means that none has.
+size_t FailedSlots(const v1::NodeReport& report) {
+  if (report.slot_faults().empty()) return 0;
+  std::vector<int> slots;
+  for (const v1::SlotFault& fault : report.slot_faults()) slots.push_back(fault.slot());
+  return absl::HashOf(slots);
+}
+
 NodeFacts FactsOf(const NodeState& node) {
   return {.usable = node.reported && !node.lost && !node.record.draining() && node.error.empty(),
           .hinted = !node.record.hint().empty(),
-          .slots = node.reported ? node.report.slots() : 0,
+          .slots = node.reported ? UsableSlots(node.report) : 0,
+          .failed = FailedSlots(node.report),
           .charged_as = node.charged_as,
           .device = node.device};
 }

@@ -117,9 +117,10 @@ void FreeSlots(State& state) {
       }
       if (reported.reported && slot.first >= reported.report.slots()) return true;
       const Job& job = *it->second;
-      if (job.giving_up.empty()) return false;
+      const bool failed = FaultOf(reported.report, slot.first) != nullptr;
+      if (job.giving_up.empty() && !failed) return false;
       const std::string at = absl::StrCat(node_name, "/", slot.first);
-      return job.giving_up.count(at) > 0 && !LivesAt(job, at);
+      return (failed || job.giving_up.count(at) > 0) && !LivesAt(job, at);
     });
   }
 }

@@ -93,6 +93,12 @@ void ChangeNode(const std::string& what, const ScenarioOptions& options, v1::Nod
     report.clear_drain_within_seconds();
     report.clear_drain_reason();
     report.clear_hint();
+  } else if (what == "slot_failed") {
+    v1::SlotFault* fault = report.add_slot_faults();
+    fault->set_slot(ToInt(Get(options, "slot", "0")));
+    fault->set_words(Get(options, "words", "GPU is lost"));
+  } else if (what == "slots_mended") {
+    report.clear_slot_faults();
   } else if (what == "hint") {
     report.set_hint(Get(options, "reason", "rebalance"));
   }

@@ -109,7 +109,7 @@ std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state, 
   for (const auto& [name, node] : state.nodes) {
     const bool usable = node.reported && !node.lost && !node.record.draining() && node.error.empty();
     if (!kind.empty() && node.report.device().kind() != kind) continue;
-    if (usable && node.report.slots() > 0) nodes.emplace_back(name, node.report.device());
+    if (usable && UsableSlots(node.report) > 0) nodes.emplace_back(name, node.report.device());
   }
   return nodes;
 }

@@ -208,6 +208,8 @@ struct Tunables {
   // `refuse_unfit_precision` ends jobs whose precision the nodes are not fit for. If it is false, there is only a
   // warning.
   bool refuse_unfit_precision = false;
+  // `allow_fake_devices` accepts nodes on which a device for tests stands in for a GPU.
+  bool allow_fake_devices = false;
   // The costs of jobs are published, and their budgets are checked, at least this often.
   double evaluation_seconds = 10;
   // A pause with a checkpoint may take this long, so a job is told to stop at least this long before its budget is

@@ -24,10 +24,22 @@ struct NodeFacts {
   bool usable = false;
   bool hinted = false;
   int slots = 0;
+  // `failed` is a digest of the numbers of the slots that have failed.
+  size_t failed = 0;
   int64_t charged_as = 0;
   size_t device = 0;
   bool operator==(const NodeFacts&) const = default;
 };
+
+// Returns what is wrong with a slot of the node, or null if a trainer can run there.
+inline const v1::SlotFault* FaultOf(const v1::NodeReport& report, int slot) {
+  for (const v1::SlotFault& fault : report.slot_faults()) {
+    if (fault.slot() == slot) return &fault;
+  }
+  return nullptr;
+}
+// Returns the number of slots in which trainers can run.
+inline int UsableSlots(const v1::NodeReport& report) { return report.slots() - report.slot_faults_size(); }
 
 // Describes another machine that reports under a node's name.
 struct NameClaim {

@@ -83,6 +83,7 @@ absl::Status CoordinatorServer::OpenFolder(Options& options) {
   if (!folder.ok()) return folder.status();
   folder_.emplace(*std::move(folder));
   if (options.defaults.store.empty()) options.defaults.store = "file://" + folder_->File("checkpoints");
+  options.tunables.allow_fake_devices = common::IsLoopback(options.rpc.listen);
   options.tunables.refuse_unfit_precision = options.defaults.precision_policy == "refuse";
   return CheckDefaults(options.defaults);
 }

@@ -31,7 +31,7 @@ void Count(const v1::Node& node, PoolNodes& pool) {
   ++pool.registered;
   const int used = std::min(node.trainers_size(), node.slots());
   pool.used += used;
-  if (node.state() == "ready") pool.free += node.slots() - used;
+  if (node.state() == "ready") pool.free += std::max(0, node.slots() - node.slot_faults_size() - used);
 }
 
 // Returns the names of the pools that get series of their own.

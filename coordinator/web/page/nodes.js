@@ -5,6 +5,13 @@ import { List } from "./list.js";
 
 const STATES = ["ready", "draining", "drained", "lost"];
 
+function slots(row) {
+  const faults = row.slot_faults || [];
+  if (faults.length === 0) return fixed(row.slots, 0);
+  const words = faults.map((fault) => `slot ${fixed(fault.slot, 0)}: ${plain(fault.words)}`);
+  return { text: `${fixed(row.slots, 0)}, ${fixed(faults.length, 0)} failed`, title: words.join("\n") };
+}
+
 class Nodes {
   constructor(params) {
     this.now = 0;
@@ -24,7 +31,7 @@ class Nodes {
       columns: [
         { name: "name", label: "Node", sort: "up", cell: (row) => plain(row.name) },
         { name: "state", label: "State", sort: "up", cell: (row) => ({ text: row.state, class: `badge ${row.state}` }) },
-        { name: "slots", label: "Slots", sort: "down", number: true, cell: (row) => fixed(row.slots, 0) },
+        { name: "slots", label: "Slots", sort: "down", number: true, cell: (row) => slots(row) },
         { name: "trainers", label: "Trainers", sort: "down", number: true, cell: (row) => ({ text: fixed((row.trainers || []).length, 0), title: plain((row.trainers || []).join(" ")) }) },
         { name: "pool", label: "Pool", sort: "up", cell: (row) => (row.pool ? `${plain(row.pool)}${row.capacity === "unpriced" ? " (no price)" : ""}` : "") },
         { name: "zone", label: "Zone", sort: "up", cell: (row) => plain(row.zone) },

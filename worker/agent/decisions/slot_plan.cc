@@ -54,7 +54,7 @@ class Planner {
   }
 
   void StartIfWanted(int number, const Slot& slot) {
-    if (!node_.desired_known || node_.draining || node_.stop_all || !slot.wanted) return;
+    if (!node_.desired_known || node_.draining || node_.stop_all || slot.out_of_use || !slot.wanted) return;
     const bool same_job = slot.deaths.job_uid == *slot.wanted;
     if (same_job && slot.deaths.awaits_acknowledgement) return;
     if (same_job && now_ < slot.deaths.not_before) {

@@ -52,6 +52,9 @@ struct Slot {
   std::optional<std::string> wanted;
   std::optional<RunningTrainer> running;
   DeathRow deaths;
+  // If `out_of_use` is set, no trainer starts in this slot, because its GPU has failed (slot_health.h). A trainer that
+  // runs there goes on.
+  bool out_of_use = false;
 };
 
 struct Node {

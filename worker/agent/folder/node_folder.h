@@ -3,6 +3,7 @@
 //
 //   node.json          the node's incarnation, made once per folder: a wiped node is another one
 //   cluster            the coordinator that the node obeys (common/agreed/cluster_identity.h)
+//   gpus               the GPUs of the slots (program/node_gpus.h)
 //   alone              until when the machine may run without a coordinator (decisions/alone.h)
 //   agent.lock         held by the one agent of this folder
 //   agent.sock         the NodeLocal service, for the trainers
@@ -10,6 +11,7 @@
 //   jobs/UID/SLOT.pb   v1.DesiredTrainer of a slot, job secret included
 //   trainers/SLOT.json the process that runs in a slot (trainer_record.h)
 //   alive/ID           held by a trainer until it dies (common/process/life_lock.h)
+//   last_words/ID      why a trainer ended itself (common/process/last_words.h)
 //   ended/ID.json      exits that the coordinator has not acknowledged
 //   exits/             exits seen by init (exits.h)
 //   logs/              output of the trainers, one file each, and its owner (log_file.h)
@@ -44,6 +46,7 @@ class NodeFolder {
   std::string AgentSocket() const { return dir_ + "/agent.sock"; }
   std::string CheckpointSocket() const { return dir_ + "/checkpoint.sock"; }
   std::string ClusterFile() const { return dir_ + "/cluster"; }
+  std::string GpusFile() const { return dir_ + "/gpus"; }
   // AloneFile() is the path of the file that holds the text of Alone::Text() (alone.h).
   std::string AloneFile() const { return dir_ + "/alone"; }
   // Returns the cluster that the node obeys. Returns an empty KnownCluster if the file `cluster` is missing or empty,
@@ -53,6 +56,7 @@ class NodeFolder {
   std::string RecordFile(int slot) const;
   std::string RecordFolder() const { return dir_ + "/trainers"; }
   std::string AliveFolder() const { return dir_ + "/alive"; }
+  std::string LastWordsFolder() const { return dir_ + "/last_words"; }
   std::string EndedFolder() const { return dir_ + "/ended"; }
   std::string LogFolder() const { return dir_ + "/logs"; }
   // Returns the path of one trainer's log. `incarnation` is the last part of the trainer's name.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,8 +29,10 @@
 #include "worker/agent/logs/log_shipper.h"
 #include "worker/agent/logs/log_transport.h"
 #include "worker/agent/notices/watcher.h"
+#include "worker/agent/program/driver_question.h"
 #include "worker/agent/program/lonely_end.h"
 #include "worker/agent/program/node_facts.h"
+#include "worker/agent/program/node_gpus.h"
 #include "worker/agent/trainers/agent_metrics.h"
 #include "worker/agent/trainers/local_service.h"
 #include "worker/agent/trainers/supervisor.h"
@@ -56,12 +59,16 @@ class Agent {
                                 .node = options.node,
                                 .advertise = options.advertise,
                                 .memory_bytes = ShareOf(options),
-                                .gpus = options.gpus.count,
                                 .data_roots = options.data_roots},
+                     .gpus = options.gpus,
+                     .gpu_share = options.gpu_share,
+                     .fake_gpus = options.device == kFakeDevices,
                      .slots = options.slots,
-                     .policy = {.stop_grace_seconds = options.stop_grace_seconds}},
+                     .policy = {.stop_grace_seconds = options.stop_grace_seconds},
+                     .health = {.first_seconds = options.ask_driver_seconds}},
                     &folder_, &metrics_, &logs_, &waker_),
         local_service_(&supervisor_),
+        driver_([options] { return AskForGpus(options); }, &waker_),
         lonely_(&folder_, machine_.boot, options.first_heard_seconds) {}
 
   // The log shipper's thread uses the link to the coordinator, so it has to stop before the members are destroyed.
@@ -116,7 +123,9 @@ class Agent {
       if (told) return *told;
       metrics_.SetForeign(link_->foreign());
       ConsiderEnd();
-      const double wake_at = supervisor_.Act(common::SteadySeconds());
+      TakeGpus();
+      const double act_at = supervisor_.Act(common::SteadySeconds());
+      const double wake_at = std::min(act_at, AskDriver());
       Publish();
       if (Finished()) {
         logs_.Finish(kLastLinesSeconds);
@@ -174,6 +183,19 @@ class Agent {
     supervisor_.StopAll();
   }
 
+  void TakeGpus() {
+    const auto answer = driver_.Take();
+    if (answer) supervisor_.TakeGpus(*answer, common::SteadySeconds());
+  }
+
+  // Asks the driver for the GPUs when that is due. Returns when it is due next.
+  double AskDriver() {
+    const double ask_at = supervisor_.ask_driver_at();
+    if (common::SteadySeconds() < ask_at) return ask_at;
+    driver_.Ask();
+    return std::numeric_limits<double>::infinity();
+  }
+
   // Takes the coordinator's newest directive. Returns an exit code if the coordinator refuses this node.
   std::optional<int> TakeDirective() {
     const std::optional<CoordinatorLink::Delivery> delivery = link_->Take();
@@ -228,7 +250,7 @@ class Agent {
     for (std::string& absent : AbsentAmong(look_for_, machine_)) report.add_absent_trainers(std::move(absent));
     supervisor_.Report(&report);
     stored_->Report(&report);
-    report.set_hint(drain_.hint());
+    report.set_hint(drain_.hint().empty() ? supervisor_.WhyNoSlot() : drain_.hint());
     if (drain_.draining()) {
       report.set_draining(true);
       report.set_drain_reason(drain_.reason());
@@ -283,6 +305,7 @@ class Agent {
   LogShipper logs_;
   Supervisor supervisor_;
   LocalService local_service_;
+  DriverQuestion driver_;
   const common::MachineIdentity machine_ = common::IdentifyMachine();
   const v1::NodeReport facts_ = NodeFacts(options_, folder_, machine_);
   std::unique_ptr<common::Server> server_;
@@ -327,6 +350,10 @@ int RunAgent(const AgentOptions& options) {
   if (settled.memory_bytes == 0) {
     const absl::StatusOr<common::Memory> memory = common::ReadMemory();
     if (memory.ok()) settled.memory_bytes = static_cast<uint64_t>(memory->total);
+  }
+  if (const absl::Status gpus = SettleGpus(*folder, settled); !gpus.ok()) {
+    log::Error("cannot start", {{"error", std::string(gpus.message())}});
+    return kExitWrongUse;
   }
   Agent agent(settled, *std::move(folder), *std::move(signals));
   const absl::Status started = agent.Start();

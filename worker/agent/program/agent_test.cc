@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/memory/memory.h"
+#include "common/agreed/exit_codes.h"
 #include "common/rpc/rpc.h"
 #include "common/time/clock.h"
 #include "rekindle/v1/checkpoint.grpc.pb.h"

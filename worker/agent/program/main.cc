@@ -8,16 +8,19 @@
 #include "worker/agent/program/agent.h"
 #include "worker/agent/program/forget_cluster.h"
 #include "worker/agent/program/options.h"
+#include "worker/gpus/find_gpus.h"
 
 namespace {
 
 constexpr char kUsage[] =
     "Usage: rekindle-worker init --dir DIR --coordinator HOST:PORT [flags of agent]\n"
     "       rekindle-worker agent --dir DIR --coordinator HOST:PORT [--node NAME] [--slots N] ...\n"
-    "       rekindle-worker forget-cluster --dir DIR\n\n"
+    "       rekindle-worker forget-cluster --dir DIR\n"
+    "       rekindle-worker gpus\n\n"
     "  init   main process of a node: keeps an agent running and takes in orphaned trainers; SIGTERM drains\n"
     "  agent  the agent itself; `rekindle-worker agent --help` lists its flags\n"
     "  forget-cluster  makes a node on which nothing runs free to obey another cluster's coordinator\n"
+    "  gpus  lists the GPUs that trainers of this machine would compute on, as JSON\n"
     "  --help, --version\n";
 
 }  // namespace
@@ -34,6 +37,7 @@ int main(int argc, char** argv) {
         rekindle::agent::ParseOptions(rest, version, &exit_code);
     return options ? rekindle::agent::RunAgent(*options) : exit_code;
   }
+  if (command == "gpus") return rekindle::gpus::RunListGpus();
   if (command == "forget-cluster") return rekindle::agent::RunForgetCluster(rest);
   if (command == "--version") {
     std::printf("%s\n", version.c_str());

@@ -11,12 +11,6 @@ constexpr int kAgentIncarnationBytes = 8;
 
 v1::Device DeviceOf(const AgentOptions& options) {
   v1::Device device;
-  if (options.gpus.count > 0) {
-    device.set_kind("cuda");
-    device.set_compute_capability(options.gpus.compute_capability);
-    device.set_memory_bytes(options.gpus.memory_bytes);
-    return device;
-  }
   device.set_kind("cpu");
   device.set_memory_bytes(ShareOf(options));
   for (const std::string& unit : models::CpuUnits()) device.add_units(unit);

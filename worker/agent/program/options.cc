@@ -21,7 +21,6 @@ namespace rekindle::agent {
 namespace {
 
 constexpr size_t kLongestNodeName = 63;
-constexpr int kMaxSlots = 64;
 
 std::string HostName() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -58,14 +57,28 @@ std::string CheckProgram(const std::string& path) {
   return access(path.c_str(), X_OK) == 0 ? "" : absl::StrCat(path, " is not an executable file");
 }
 
-// Adds all flags of the agent but --version. `device` receives the value of --device.
-void AddFlags(CLI::App& app, AgentOptions& options, std::string* device) {
+// Accepts the kinds of devices. The help does not name "fake", which only tests use.
+CLI::Validator AnyDevice() {
+  return CLI::Validator(
+      [](const std::string& kind) {
+        const bool is_known = kind == kAnyGpus || kind == kNoGpus || kind == kFakeDevices;
+        return is_known ? "" : absl::StrCat(kind, " is not ", kAnyGpus, " or ", kNoGpus);
+      },
+      "{auto,cpu}");
+}
+
+// Adds all flags of the agent but --version.
+void AddFlags(CLI::App& app, AgentOptions& options) {
   app.add_option("--dir", options.dir, "The node's own folder; made if missing")->required();
   app.add_option("--coordinator", options.coordinator, "host:port of the coordinator")->required();
   app.add_option("--node", options.node, "Name of the node")->capture_default_str()->check(CheckNodeName);
-  app.add_option("--device", *device, "What trainers compute on: auto (GPUs where nvidia-smi tells of any) or cpu")
+  app.add_option("--device", options.device,
+                 "What trainers compute on: auto (the machine's GPUs, if it has any) or cpu")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "cpu"}));
+      ->check(AnyDevice());
+  app.add_option("--gpu-share", options.gpu_share, "Trainers that share one GPU: for tests and tiny models")
+      ->capture_default_str()
+      ->check(CLI::Range(1, kMaxSlots));
   app.add_option("--slots", options.slots, "Trainers it can run; default: one a GPU, or one")
       ->check(CLI::Range(1, kMaxSlots));
   app.add_option(
@@ -84,6 +97,8 @@ void AddFlags(CLI::App& app, AgentOptions& options, std::string* device) {
   app.add_option("--data-root", options.data_roots,
                  "A folder that jobs may read, where this node's keys and state are never read; may be given several "
                  "times. Default: / for a coordinator on loopback, else /var/lib/rekindle/data");
+  // Only tests use `--ask-driver-seconds`, so it is hidden from users.
+  app.add_option("--ask-driver-seconds", options.ask_driver_seconds)->group("")->check(CLI::Range(0.01, 3600.0));
   AddNoticeOptions(app, options.notices);
   app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
       ->capture_default_str()
@@ -127,8 +142,7 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
       "would help), 4 without a "
       "coordinator for so long that the machine is to end.");
   app.set_version_flag("--version", version);
-  std::string device = "auto";
-  AddFlags(app, options, &device);
+  AddFlags(app, options);
   // App::parse() of CLI11 expects the arguments in reverse order.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -145,8 +159,6 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   if (options.data_roots.empty()) {
     options.data_roots = {common::IsLoopback(options.coordinator) ? "/" : data::DataRoots::kUsual};
   }
-  if (device == "auto") options.gpus = FindGpus();
-  if (app.count("--slots") == 0) options.slots = std::clamp(options.gpus.count, 1, kMaxSlots);
   return options;
 }
 

@@ -7,21 +7,37 @@
 #include <string>
 #include <vector>
 
+#include "worker/agent/decisions/slot_health.h"
 #include "worker/agent/notices/notice_sources.h"
-#include "worker/agent/program/gpus.h"
+#include "worker/gpus/gpu.h"
 
 namespace rekindle::agent {
+
+inline constexpr int kMaxSlots = 64;
+
+// The values of --device. With `kAnyGpus` trainers compute on the machine's GPUs, if it has any, and with `kNoGpus` on
+// the processor. With `kFakeDevices` a device for tests stands in for a GPU.
+inline constexpr char kAnyGpus[] = "auto";
+inline constexpr char kNoGpus[] = "cpu";
+inline constexpr char kFakeDevices[] = "fake";
 
 struct AgentOptions {
   std::string dir;
   std::string coordinator;
   // `node` is the name of the node. By default it is the host's name.
   std::string node;
-  // Trainers compute on the GPUs in `gpus`. If there are none, they compute on the CPU.
-  Gpus gpus;
-  // `slots` is the number of trainers that the node can run at once. By default it is the number of GPUs, but at least
-  // 1.
-  int slots = 1;
+  // `device` is kAnyGpus, kNoGpus or kFakeDevices.
+  std::string device = kAnyGpus;
+  // Trainers compute on the GPUs in `gpus`, broken ones included. If there are none, they compute on the processor.
+  // SettleGpus fills in `gpus`.
+  std::vector<gpus::Gpu> gpus;
+  // `gpu_share` is the number of trainers that may compute on one GPU.
+  int gpu_share = 1;
+  // The driver is asked again for the first time `ask_driver_seconds` after a GPU has failed.
+  double ask_driver_seconds = SlotHealthPolicy().first_seconds;
+  // `slots` is the number of trainers that the node can run at once. 0 stands for the default, which is `gpu_share` for
+  // each GPU, and 1 without GPUs. SettleGpus fills it in.
+  int slots = 0;
   // `trainer_binary` is by default the rekindle-trainer in the folder of this program.
   std::string trainer_binary;
   std::string advertise = "127.0.0.1";

@@ -15,7 +15,6 @@
 #include "worker/agent/folder/small_file.h"
 #include "worker/agent/folder/trainer_record.h"
 #include "worker/agent/init/init.h"
-#include "worker/agent/program/gpus.h"
 #include "worker/agent/program/options.h"
 #include "worker/agent/trainers/trainer_launch.h"
 
@@ -131,9 +130,9 @@ TEST(TrainerEnvironment, PinsAndFilters) {
   spec.mutable_workers()->set_threads_per_rank(2);
   const std::vector<std::string> environment = TrainerEnvironment(
       spec, {"PATH=/bin", "REKINDLE_X=1", "OMP_NUM_THREADS=64", "MKL_NUM_THREADS=64", "SHELL_SECRET=s", "LD_PRELOAD=x"},
-      3);
-  EXPECT_THAT(environment, Contains("CUDA_VISIBLE_DEVICES=3"));
-  EXPECT_THAT(TrainerEnvironment(spec, {"CUDA_VISIBLE_DEVICES=0"}, -1), Contains("CUDA_VISIBLE_DEVICES="));
+      "GPU-3f");
+  EXPECT_THAT(environment, Contains("CUDA_VISIBLE_DEVICES=GPU-3f"));
+  EXPECT_THAT(TrainerEnvironment(spec, {"CUDA_VISIBLE_DEVICES=0"}, ""), Contains("CUDA_VISIBLE_DEVICES="));
   EXPECT_THAT(environment, Contains("PATH=/bin"));
   EXPECT_THAT(environment, Contains("REKINDLE_X=1"));
   EXPECT_THAT(environment, Contains("OMP_NUM_THREADS=2"));
@@ -142,15 +141,6 @@ TEST(TrainerEnvironment, PinsAndFilters) {
   EXPECT_THAT(environment, Not(Contains(HasSubstr("64"))));
   EXPECT_THAT(environment, Not(Contains(StartsWith("SHELL_SECRET"))));
   EXPECT_THAT(environment, Not(Contains(StartsWith("LD_PRELOAD"))));
-}
-
-TEST(Gpus, TheWeakestCountsAndOtherLinesDoNot) {
-  const Gpus none = ParseGpus("No devices were found\n");
-  EXPECT_EQ(none.count, 0);
-  const Gpus two = ParseGpus("9.0, 143771\n8.0, 40960\n[N/A], [N/A]\n7.0, 1e30\nnan, 5\n-1, 5\n");
-  EXPECT_EQ(two.count, 2);
-  EXPECT_EQ(two.compute_capability, 80);
-  EXPECT_EQ(two.memory_bytes, 40960.0 * (1 << 20));
 }
 
 TEST(InitDelay, FirstAtOnceThenBounded) {

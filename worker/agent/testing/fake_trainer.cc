@@ -1,8 +1,8 @@
 // Acts as a trainer for the agent's tests, with the same command line but without training. It attaches to the agent
 // again and again, prints what it hears, and behaves as the job's name says. "steady" runs on, "stubborn" ignores
-// SIGTERM, "finishes" ends with exit code 0, and "crashes" with exit code 3. "out-of-memory", "aborts" and
-// "exits-later" (code 9) end when they are sent SIGUSR1. All hold their life lock, except "old". "cuts-off" also
-// empties the file of its lock.
+// SIGTERM, "finishes" ends with exit code 0, and "crashes" with exit code 3. "gpu-lost" and "context-lost" leave last
+// words and the exit code of their name. "out-of-memory", "aborts" and "exits-later" (code 9) end when they are sent
+// SIGUSR1. All hold their life lock, except "old". "cuts-off" also empties the file of its lock.
 #include <unistd.h>
 
 #include <chrono>
@@ -14,7 +14,8 @@
 #include <sstream>
 #include <thread>
 
-#include "common/memory/memory.h"
+#include "common/agreed/exit_codes.h"
+#include "common/process/last_words.h"
 #include "common/process/life_lock.h"
 #include "common/process/process.h"
 #include "common/rpc/rpc.h"
@@ -37,6 +38,11 @@ int Run(const std::map<std::string, std::string>& flags) {
   if (desired.job_name() == "finishes") return 0;
   if (desired.job_name() == "crashes") return 3;
   if (desired.job_name() == "out-of-memory") return common::kExitOutOfMemory;
+  if (desired.job_name() == "gpu-lost" || desired.job_name() == "context-lost") {
+    const std::string path = common::LastWordsPath(flags.at("--dir"), flags.at("--trainer"));
+    if (!common::WriteLastWords(path, "an error of the driver").ok()) return 8;
+    return desired.job_name() == "gpu-lost" ? common::kExitDeviceGone : common::kExitContextLost;
+  }
   if (desired.job_name() != "old") {
     const std::string lock = common::LifeLockPath(flags.at("--dir"), flags.at("--trainer"));
     if (!common::HoldLifeLock(lock).ok()) return 6;

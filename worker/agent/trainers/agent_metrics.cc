@@ -53,6 +53,8 @@ constexpr CounterField kCounters[] = {
 AgentMetrics::AgentMetrics(common::TimeSource now)
     : now_(std::move(now)),
       trainers_(metrics_.Gauge("rekindle_worker_trainers", "Trainers that run on this node.")),
+      failed_slots_(
+          metrics_.Gauge("rekindle_worker_failed_slots", "Slots that are out of use since their GPU failed.")),
       foreign_(metrics_.Gauge("rekindle_worker_foreign_coordinator",
                               "1 where the coordinator that answers is of another cluster, or of the past.")),
       restarts_(metrics_.Counter("rekindle_worker_trainer_restarts_total", "Trainers started again after their end.")) {

@@ -33,6 +33,7 @@ class AgentMetrics {
   std::string Page() const { return metrics_.Page(); }
 
   void SetTrainers(int running) { trainers_.Set(running); }
+  void SetFailedSlots(int slots) { failed_slots_.Set(slots); }
   void SetForeign(bool foreign) { foreign_.Set(foreign ? 1 : 0); }
   void CountRestart() { restarts_.Increment(); }
   void CountNotices(const std::string& source, const NoticeCounts& counts);
@@ -55,6 +56,7 @@ class AgentMetrics {
   // The metrics page reads `said_`, the reports of the trainers, so `metrics_` has to be destroyed before `said_`.
   common::Metrics metrics_;
   prometheus::Gauge& trainers_;
+  prometheus::Gauge& failed_slots_;
   prometheus::Gauge& foreign_;
   prometheus::Counter& restarts_;
 };

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/agreed/exit_codes.h"
 #include "common/log/log.h"
+#include "common/process/last_words.h"
+#include "common/time/clock.h"
 #include "worker/agent/folder/exits.h"
 #include "worker/agent/folder/small_file.h"
 
@@ -24,11 +27,15 @@ Supervisor::Supervisor(SupervisorOptions options, const NodeFolder* folder, Agen
       metrics_(metrics),
       logs_(logs),
       waker_(waker),
+      gpus_(options_.gpus, options_.gpu_share, options_.slots, options_.fake_gpus),
+      health_(options_.health),
       left_alone_(folder),
       ended_(folder) {}
 
 void Supervisor::Adopt() {
   const common::MutexLock lock(mutex_);
+  const double now = common::SteadySeconds();
+  for (const auto& [slot, problem] : gpus_.Problems()) health_.DriverSaid(slot, problem, now);
   ended_.Load();
   for (const TrainerRecord& record : ended_.records()) {
     logs_->Start(record.trainer, record.job_uid, record.log);
@@ -38,17 +45,18 @@ void Supervisor::Adopt() {
     const std::string path = absl::StrCat(folder_->RecordFolder(), "/", name);
     const absl::StatusOr<TrainerRecord> record = ReadTrainerRecord(path);
     if (record.ok() && path == folder_->RecordFile(record->slot)) {
-      AdoptRecord(*record);
+      AdoptRecord(*record, now);
     } else {
       log::Warning("ignoring a damaged trainer record", {{"file", path}});
       RemoveFile(path);
     }
   }
   ClearLeftovers();
+  UseHealth();
   metrics_->SetTrainers(static_cast<int>(trainers_.size()));
 }
 
-void Supervisor::AdoptRecord(const TrainerRecord& record) {
+void Supervisor::AdoptRecord(const TrainerRecord& record, double now) {
   logs_->Start(record.trainer, record.job_uid, record.log);
   absl::StatusOr<WatchedTrainer> trainer = WatchedTrainer::Adopt(record, *folder_, waker_);
   if (!trainer.ok()) {
@@ -60,7 +68,7 @@ void Supervisor::AdoptRecord(const TrainerRecord& record) {
     TrainerRecord ended = record;
     ended.exit_seen = status.has_value();
     ended_.Add(std::move(ended), status.value_or(common::ExitStatus{kUnknownExit}),
-               status ? status->ToString() : "ended while no agent watched; exit status unknown");
+               status ? NoteEnd(record, *status, now) : "ended while no agent watched; exit status unknown");
     return;
   }
   log::Info("adopted a running trainer",
@@ -78,15 +86,20 @@ void Supervisor::AdoptRecord(const TrainerRecord& record) {
 
 void Supervisor::ClearLeftovers() {
   std::vector<common::ProcessIdentity> watched;
-  std::set<std::string> locks;
+  std::set<std::string> locks, words;
   for (const auto& [slot, trainer] : trainers_) {
     watched.push_back(trainer.record().process);
     locks.insert(common::LifeLockPath(folder_->dir(), trainer.record().trainer));
+    words.insert(common::LastWordsPath(folder_->dir(), trainer.record().trainer));
   }
   ClearExits(folder_->dir(), watched);
   for (const std::string& name : ListFolder(folder_->AliveFolder())) {
     const std::string path = absl::StrCat(folder_->AliveFolder(), "/", name);
     if (!locks.contains(path)) RemoveFile(path);
+  }
+  for (const std::string& name : ListFolder(folder_->LastWordsFolder())) {
+    const std::string path = absl::StrCat(folder_->LastWordsFolder(), "/", name);
+    if (!words.contains(path)) RemoveFile(path);
   }
 }
 
@@ -132,6 +145,44 @@ void Supervisor::StopAll() {
   node_.stop_all = true;
 }
 
+void Supervisor::TakeGpus(const absl::StatusOr<std::vector<gpus::Gpu>>& listed, double now) {
+  const common::MutexLock lock(mutex_);
+  if (!listed.ok()) {
+    log::Warning("the driver of the GPUs does not answer", {{"why", std::string(listed.status().message())}});
+    health_.DriverWasSilent(now);
+    return;
+  }
+  gpus_.Take(*listed);
+  for (const auto& [slot, problem] : gpus_.Problems()) health_.DriverSaid(slot, problem, now);
+  UseHealth();
+}
+
+void Supervisor::UseHealth() {
+  for (int number = 0; number < options_.slots; ++number) {
+    Slot& slot = node_.slots[number];
+    const auto fault = health_.faults().find(number);
+    const bool is_out = fault != health_.faults().end();
+    if (is_out && !slot.out_of_use)
+      log::Warning("a slot is out of use", {{"slot", number}, {"why", fault->second.words}});
+    if (!is_out && slot.out_of_use) log::Info("a slot is in use again", {{"slot", number}});
+    slot.out_of_use = is_out;
+  }
+  metrics_->SetFailedSlots(static_cast<int>(health_.faults().size()));
+}
+
+double Supervisor::ask_driver_at() const {
+  const common::MutexLock lock(mutex_);
+  return health_.ask_at();
+}
+
+std::string Supervisor::WhyNoSlot() const {
+  const common::MutexLock lock(mutex_);
+  const std::map<int, SlotFault>& faults = health_.faults();
+  const bool all = static_cast<int>(faults.size()) == options_.slots && trainers_.empty() &&
+                   std::all_of(faults.begin(), faults.end(), [](const auto& f) { return f.second.driver_says_so; });
+  return all ? absl::StrCat("every slot is out of use: ", faults.begin()->second.words) : "";
+}
+
 double Supervisor::Act(double now) {
   const common::MutexLock lock(mutex_);
   CollectExits(now);
@@ -154,7 +205,7 @@ void Supervisor::Start(int slot, double now) {
   const v1::DesiredTrainer& desired = desired_.at(slot);
   Slot& state = node_.slots[slot];
   const bool again = state.deaths.job_uid == desired.job_uid();
-  absl::StatusOr<Launched> launched = LaunchTrainer(options_.launch, *folder_, desired, now);
+  absl::StatusOr<Launched> launched = LaunchTrainer(options_.launch, *folder_, desired, gpus_.DeviceOf(slot), now);
   if (!launched.ok()) {
     log::Error("cannot start a trainer",
                {{"job", desired.job_name()}, {"error", std::string(launched.status().message())}});
@@ -216,7 +267,7 @@ void Supervisor::Tell(int slot, common::ExitStatus status, bool out_of_memory, d
   TrainerRecord record = trainer.record();
   record.out_of_memory = out_of_memory;
   record.exit_seen = true;
-  std::string reason = status.ToString();
+  std::string reason = NoteEnd(record, status, now);
   if (out_of_memory) absl::StrAppend(&reason, ", for want of memory");
   if (!trainer.stop_reason().empty()) absl::StrAppend(&reason, ", told to stop: ", trainer.stop_reason());
   log::Info("trainer ended", {{"trainer", record.trainer}, {"job", record.job_name}, {"why", reason}});
@@ -228,6 +279,14 @@ void Supervisor::Tell(int slot, common::ExitStatus status, bool out_of_memory, d
   logs_->End(record.trainer);
   trainer.SetTold(status);
   ended_.Add(std::move(record), status, reason);
+}
+
+std::string Supervisor::NoteEnd(const TrainerRecord& record, common::ExitStatus status, double now) {
+  const std::string words = common::TakeLastWords(common::LastWordsPath(folder_->dir(), record.trainer));
+  const bool has_gpu = record.slot < options_.slots && gpus_.DeviceOf(record.slot).kind != SlotDevice().kind;
+  if (has_gpu) health_.TrainerEnded(record.slot, status.code, words, now);
+  UseHealth();
+  return words.empty() ? status.ToString() : absl::StrCat(status.ToString(), ": ", words);
 }
 
 void Supervisor::FreeSlot(int slot) {
@@ -304,6 +363,12 @@ void Supervisor::Report(v1::NodeReport* report) const {
     process.set_running(true);
     process.set_adopted(trainer.adopted());
     *report->add_trainers() = std::move(process);
+  }
+  gpus_.Report(report->mutable_device());
+  for (const auto& [slot, fault] : health_.faults()) {
+    v1::SlotFault* told = report->add_slot_faults();
+    told->set_slot(slot);
+    told->set_words(fault.words);
   }
   left_alone_.Report(report);
   ended_.Report(report);

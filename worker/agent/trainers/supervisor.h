@@ -19,22 +19,31 @@
 #include "common/sync/mutex.h"
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/node_local.pb.h"
+#include "worker/agent/decisions/slot_health.h"
 #include "worker/agent/decisions/slot_plan.h"
 #include "worker/agent/folder/node_folder.h"
 #include "worker/agent/folder/trainer_record.h"
 #include "worker/agent/logs/log_shipper.h"
 #include "worker/agent/trainers/agent_metrics.h"
 #include "worker/agent/trainers/ended_trainers.h"
+#include "worker/agent/trainers/gpu_slots.h"
 #include "worker/agent/trainers/left_alone.h"
 #include "worker/agent/trainers/trainer_launch.h"
 #include "worker/agent/trainers/watched_trainer.h"
+#include "worker/gpus/gpu.h"
 
 namespace rekindle::agent {
 
 struct SupervisorOptions {
   LaunchOptions launch;
+  // Trainers compute on `gpus`, and `gpu_share` of them on one. If there are none, they compute on the processor.
+  // `fake_gpus` says that a device for tests stands in for the GPUs.
+  std::vector<gpus::Gpu> gpus;
+  int gpu_share = 1;
+  bool fake_gpus = false;
   int slots = 1;
   Policy policy;
+  SlotHealthPolicy health;
 };
 
 class Supervisor {
@@ -54,6 +63,8 @@ class Supervisor {
   void SetDraining(bool draining);
   // Lets all trainers stop, even those that are wanted.
   void StopAll();
+  // Takes the driver's newest list of GPUs, or why there is none.
+  void TakeGpus(const absl::StatusOr<std::vector<gpus::Gpu>>& listed, double now);
 
   // Notes the trainers that ended, and starts and stops trainers as the desired state asks. Returns the time at which
   // the caller has to call Act() again at the latest. Act() also has to be called when a descriptor of WatchFds is
@@ -64,6 +75,11 @@ class Supervisor {
   std::vector<int> WatchFds() const;
   // Returns whether any trainer makes steps or saves, or has not reported that it does neither.
   bool IsBusy() const;
+  // Returns when to ask the driver for the GPUs again. It is infinite while no slot is out of use.
+  double ask_driver_at() const;
+  // Returns what the driver says of the GPUs of a node that can run no trainer because of them. It is empty while a
+  // slot is in use, and while the driver itself finds nothing wrong with a GPU: a new machine would then not help.
+  std::string WhyNoSlot() const;
   // Returns whether any trainer has a final state that is not durable.
   bool KeepsFinalState() const;
   // Returns whether a trainer runs whose job the coordinator does not know.
@@ -71,8 +87,8 @@ class Supervisor {
   // Returns the checkpoint stores to read for jobs that are left alone, keyed by job uid.
   std::map<std::string, std::string> StoresToRead() const;
   int running() const;
-  // Fills in `trainers` of the node's report, which has the running and the ended trainers, and `left_alone`, which
-  // says what was wanted of the trainers that are left alone.
+  // Fills in `trainers` of the node's report, which has the running and the ended trainers, `left_alone`, which says
+  // what was wanted of the trainers that are left alone, `slot_faults`, and the GPUs in `device`.
   void Report(v1::NodeReport* report) const;
 
   // Takes the report of a trainer. It is accepted only if id, job, process and secret match those of a trainer on this
@@ -82,7 +98,7 @@ class Supervisor {
  private:
   bool AnyTrainer(const std::function<bool(const WatchedTrainer&)>& is) const;
 
-  void AdoptRecord(const TrainerRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AdoptRecord(const TrainerRecord& record, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Removes the files that trainers which no longer run have left in the node's folder.
   void ClearLeftovers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the uid of each running trainer's job, keyed by slot.
@@ -90,6 +106,12 @@ class Supervisor {
   void CollectExits(double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reports how the trainer in the slot ended. The slot is not free before the trainer's memory is.
   void Tell(int slot, common::ExitStatus status, bool out_of_memory, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes how a trainer ended into the health of its slot. Returns the reason of the end, with the trainer's last
+  // words.
+  std::string NoteEnd(const TrainerRecord& record, common::ExitStatus status, double now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes slots out of use, and back, as their health says.
+  void UseHealth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Marks the slot as free for another trainer. REQUIRES: its trainer's process and memory are gone.
   void FreeSlot(int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Start(int slot, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -106,6 +128,8 @@ class Supervisor {
   // `node_` is the state that the pure function Reconcile reads.
   Node node_ ABSL_GUARDED_BY(mutex_);
   std::map<int, v1::DesiredTrainer> desired_ ABSL_GUARDED_BY(mutex_);
+  GpuSlots gpus_ ABSL_GUARDED_BY(mutex_);
+  SlotHealth health_ ABSL_GUARDED_BY(mutex_);
   LeftAlone left_alone_ ABSL_GUARDED_BY(mutex_);
   std::map<int, WatchedTrainer> trainers_ ABSL_GUARDED_BY(mutex_);
   // `last_trainer_` maps each slot to the trainer that ended last in it.

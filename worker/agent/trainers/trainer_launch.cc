@@ -70,7 +70,8 @@ absl::StatusOr<v1::DesiredTrainer> ReadJobFile(const NodeFolder& folder, const s
   return absl::DataLossError(absl::StrCat(path, " is no job file of job ", job_uid));
 }
 
-std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own, int gpu) {
+std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own,
+                                            const std::string& gpu) {
   std::map<std::string, std::string> environment;
   for (const std::string& entry : own) {
     const size_t equals = entry.find('=');
@@ -80,14 +81,14 @@ std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::
   const int threads = std::clamp(spec.workers().threads_per_rank(), 1, kMaxThreads);
   const bool sixteen_bit = spec.training().precision() == "bf16" || spec.training().precision() == "fp16";
   for (const auto& [name, value] : models::PinnedEnvironment(threads, sixteen_bit)) environment[name] = value;
-  environment["CUDA_VISIBLE_DEVICES"] = gpu >= 0 ? absl::StrCat(gpu) : "";
+  environment["CUDA_VISIBLE_DEVICES"] = gpu;
   std::vector<std::string> entries;
   for (const auto& [name, value] : environment) entries.push_back(absl::StrCat(name, "=", value));
   return entries;
 }
 
 absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeFolder& folder,
-                                       const v1::DesiredTrainer& desired, double now) {
+                                       const v1::DesiredTrainer& desired, const SlotDevice& device, double now) {
   TrainerRecord record;
   record.slot = desired.slot();
   const std::string incarnation = RandomHex(kIncarnationBytes);
@@ -116,11 +117,14 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
                 record.trainer,
                 "--listen",
                 options.advertise,
+                "--device",
+                device.kind,
+                "--device-memory",
+                absl::StrCat(static_cast<int64_t>(device.memory_bytes)),
                 "--memory",
                 absl::StrCat(static_cast<int64_t>(options.memory_bytes))};
   for (const std::string& root : options.data_roots) spawn.argv.insert(spawn.argv.end(), {"--data-root", root});
-  spawn.environment = TrainerEnvironment(desired.spec(), common::OwnEnvironment(),
-                                         options.gpus > 0 ? desired.slot() % options.gpus : -1);
+  spawn.environment = TrainerEnvironment(desired.spec(), common::OwnEnvironment(), device.uuid);
   spawn.output_fd = log->get();
   spawn.new_session = true;
   spawn.session_nice = kStartNice;

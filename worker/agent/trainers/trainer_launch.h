@@ -14,6 +14,7 @@
 #include "rekindle/v1/node.pb.h"
 #include "worker/agent/folder/node_folder.h"
 #include "worker/agent/folder/trainer_record.h"
+#include "worker/agent/trainers/gpu_slots.h"
 
 namespace rekindle::agent {
 
@@ -25,8 +26,6 @@ struct LaunchOptions {
   std::string advertise;
   // `memory_bytes` is each trainer's share of the node's memory. 0 means that the share is not known.
   double memory_bytes = 0;
-  // The trainer in slot i of a node uses GPU number i modulo `gpus`.
-  int gpus = 0;
   // The trainer's job may read the folders in `data_roots`.
   std::vector<std::string> data_roots;
 };
@@ -41,9 +40,10 @@ absl::StatusOr<v1::DesiredTrainer> ReadJobFile(const NodeFolder& folder, const s
 
 // Returns the whole environment of a trainer. It has the variables that pin the trainer's arithmetic, and the number of
 // threads that the spec asks for. From `own` ("NAME=value") it takes only variables that locate things or are meant for
-// trainers (REKINDLE_*, CUDA_*, ...), so that results do not depend on the shell. `gpu` is the driver's number of the
-// GPU that the trainer may use. If `gpu` is below 0, the trainer may use no GPU.
-std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own, int gpu);
+// trainers (REKINDLE_*, CUDA_*, ...), so that results do not depend on the shell. `gpu` is the UUID of the GPU that the
+// trainer may use. If it is empty, the trainer may use no GPU.
+std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own,
+                                            const std::string& gpu);
 
 struct Launched {
   TrainerRecord record;
@@ -52,9 +52,10 @@ struct Launched {
   std::optional<common::LifeLock> life;
 };
 
-// Writes the job file and the trainer's record, then lets the trainer run. After an error no trainer runs.
+// Writes the job file and the trainer's record, then lets the trainer run. `device` says what the trainer
+// computes on. After an error no trainer runs.
 absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeFolder& folder,
-                                       const v1::DesiredTrainer& desired, double now);
+                                       const v1::DesiredTrainer& desired, const SlotDevice& device, double now);
 
 }  // namespace rekindle::agent
 

@@ -1,11 +1,15 @@
 // Stands in for NVML in tests. The tests put the folder of this library first on LD_LIBRARY_PATH and list the GPUs in
 // the environment variable REKINDLE_FAKE_NVML: "UUID,CAPABILITY,BYTES" for each GPU, separated by ';'. A GPU may be
 // followed by its parts, each of which begins with '+'. The text "lost" stands for a GPU that is off the bus, "hang"
-// for a driver that never answers, and "mismatch" for a driver that does not fit its library.
+// for a driver that never answers, "mismatch" for a driver that does not fit its library, and "unloaded" for one that
+// is not loaded. A value that begins with
+// '@' names a file with the list, so that a test can change it.
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -14,7 +18,8 @@
 
 namespace {
 
-constexpr int kSuccess = 0, kInvalidArgument = 2, kNotFound = 6, kGpuIsLost = 15, kLibraryMismatch = 18;
+constexpr int kSuccess = 0, kInvalidArgument = 2, kNotFound = 6, kDriverNotLoaded = 9, kGpuIsLost = 15,
+              kLibraryMismatch = 18;
 
 struct FakeGpu {
   std::string uuid;
@@ -24,10 +29,17 @@ struct FakeGpu {
   std::vector<FakeGpu> parts;
 };
 
+std::string ReadList() {
+  const char* value = std::getenv("REKINDLE_FAKE_NVML");
+  if (value == nullptr || *value != '@') return value == nullptr ? "" : value;
+  std::ifstream file(value + 1);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::vector<FakeGpu> ReadGpus() {
   std::vector<FakeGpu> gpus;
-  const char* list = std::getenv("REKINDLE_FAKE_NVML");
-  for (absl::string_view text : absl::StrSplit(list == nullptr ? "" : list, ';', absl::SkipEmpty())) {
+  const std::string list = ReadList();
+  for (absl::string_view text : absl::StrSplit(list, ';', absl::SkipEmpty())) {
     FakeGpu gpu{.is_lost = text == "lost"};
     const bool is_part = text.front() == '+';
     if (is_part) text.remove_prefix(1);
@@ -50,9 +62,9 @@ std::vector<FakeGpu>& Gpus() {
 extern "C" {
 
 int nvmlInit_v2() {
-  const std::string list = std::getenv("REKINDLE_FAKE_NVML") == nullptr ? "" : std::getenv("REKINDLE_FAKE_NVML");
+  const std::string list = ReadList();
   while (list == "hang") pause();
-  return list == "mismatch" ? kLibraryMismatch : kSuccess;
+  return list == "mismatch" ? kLibraryMismatch : list == "unloaded" ? kDriverNotLoaded : kSuccess;
 }
 const char* nvmlErrorString(int code) {
   return code == kGpuIsLost         ? "GPU is lost"

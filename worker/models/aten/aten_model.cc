@@ -104,6 +104,9 @@ absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batc
   statistics_.clear();
   // The gradients that ATen keeps are dropped, because the sink has already received them.
   for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
+  // The blocks that LibTorch keeps have the sizes of a micro-batch that did not fit, and a smaller one may not fit
+  // beside them.
+  if (device_ == ComputeDevice::kCuda && absl::IsResourceExhausted(result.status())) ReleaseGpuCache();
   return result;
 }
 

@@ -1,17 +1,20 @@
 #include "worker/models/declared/device.h"
 
 #include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "worker/contract/out_of_memory.h"
 
 namespace rekindle::models {
 
-absl::Status LoadCuda() {
+absl::Status LoadCuda(bool repeatable) {
   // The program is linked with LibTorch's CPU part alone, so that a machine without a GPU does not load a gigabyte of
   // GPU kernels.
   Dl_info cpu{};
@@ -26,10 +29,39 @@ absl::Status LoadCuda() {
     return absl::FailedPreconditionError(absl::StrCat("LibTorch's CUDA part cannot be loaded: ", dlerror()));
   }
   if (!at::hasCUDA()) return absl::FailedPreconditionError("LibTorch finds no GPU that it can use");
-  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
-  at::globalContext().setDeterministicCuDNN(true);
-  at::globalContext().setBenchmarkCuDNN(false);
+  at::Context& context = at::globalContext();
+  try {
+    context.lazyInitDevice(c10::DeviceType::CUDA);
+  } catch (const std::exception& error) {
+    return train::FromException(error);
+  }
+  // With `warn_only` the backward of attention would not be repeatable: it would only warn.
+  context.setDeterministicAlgorithms(repeatable, /*warn_only=*/false);
+  context.setDeterministicCuDNN(repeatable);
+  context.setBenchmarkCuDNN(false);
+  // LibTorch would otherwise fill each new tensor with NaN when algorithms are deterministic, on the processor as well.
+  // That costs as much as a copy, and models write all that they read.
+  context.setDeterministicFillUninitializedMemory(false);
+  context.setFloat32MatmulPrecision("highest");
+  context.setAllowTF32CuBLAS(false);
+  context.setAllowTF32CuDNN(false);
   return absl::OkStatus();
+}
+
+GpuMemory MemoryOfGpu() {
+  c10::DeviceAllocator* allocator = c10::getDeviceAllocator(c10::DeviceType::CUDA);
+  const auto [free, total] = allocator->getMemoryInfo(0);
+  const auto reserved = allocator->getDeviceStats(0).reserved_bytes;
+  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return {.total = static_cast<double>(total),
+          .used = static_cast<double>(total - free),
+          .peak = static_cast<double>(reserved[kAll].peak)};
+}
+
+void ReleaseGpuCache() {
+  if (!at::globalContext().hasCUDA()) return;
+  c10::DeviceAllocator* allocator = c10::getDeviceAllocator(c10::DeviceType::CUDA);
+  if (allocator->initialized()) allocator->emptyCache();
 }
 
 }  // namespace rekindle::models

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "common/agreed/exit_codes.h"
 #include "common/files/file.h"
 #include "common/log/log.h"
 #include "common/memory/memory.h"
@@ -25,7 +26,9 @@ constexpr double kHeadRoom = 0.1;
 constexpr int kPollMs = 100;
 constexpr size_t kMaxResultBytes = 64 << 10;
 
-absl::StatusOr<double> UsableBytes(double share) {
+absl::StatusOr<double> UsableBytes(const DeviceSearchOptions& options) {
+  if (options.device_bytes > 0) return options.device_bytes * (1 - kHeadRoom);
+  const double share = options.memory_bytes;
   const absl::StatusOr<common::Memory> memory = common::ReadMemory();
   if (!memory.ok()) return memory.status();
   return (share > 0 ? std::min(share, memory->available) : memory->available) * (1 - kHeadRoom);
@@ -71,6 +74,7 @@ absl::StatusOr<std::string> Await(const DeviceSearchOptions& options, const comm
   }
   const absl::StatusOr<common::ExitStatus> exit = process.Reap();
   if (!exit.ok()) return exit.status();
+  if (exit->code == common::kExitDeviceGone && options.device_gone) options.device_gone();
   if (exit->code == common::kExitOutOfMemory) return std::string("ended for want of memory");
   return exit->code < 0 ? exit->ToString() : "";
 }
@@ -91,7 +95,7 @@ absl::StatusOr<MicroBatchTrial> Try(const DeviceSearchOptions& options, int size
 }  // namespace
 
 absl::StatusOr<MicroBatchChoice> SearchMicroBatchOnDevice(const DeviceSearchOptions& options) {
-  const absl::StatusOr<double> bytes = UsableBytes(options.memory_bytes);
+  const absl::StatusOr<double> bytes = UsableBytes(options);
   if (!bytes.ok()) return bytes.status();
   const int at_most = options.at_most > 0 ? options.at_most : options.global_batch;
   log::Info("looks for the micro-batch size", {{"at_most", at_most}, {"memory", common::BytesText(*bytes)}});

@@ -21,9 +21,14 @@ struct DeviceSearchOptions {
   int at_most = 0;
   // `memory_bytes` is this trainer's share of its node's memory. With 0 the trainer may use all that is available.
   double memory_bytes = 0;
+  // `device_bytes` is this trainer's share of its GPU's memory. If it is not 0, it is what limits the micro-batch size,
+  // and not the memory of the host.
+  double device_bytes = 0;
   // A micro-batch size whose trial takes longer than `longest_seconds` counts as too large.
   double longest_seconds = 600;
   std::function<bool()> cancelled;
+  // `device_gone` is called if a trial ended with kExitDeviceGone. It must not return.
+  std::function<void()> device_gone;
 };
 
 // Searches for the micro-batch size and blocks meanwhile. The calling thread must outlive the call, because the end of

@@ -108,8 +108,10 @@ void GuardMemory(double bytes) {
     limit.rlim_cur = static_cast<rlim_t>(std::min(bytes * kRoom, static_cast<double>(limit.rlim_max)));
     setrlimit(RLIMIT_DATA, &limit);
   }
-  std::ofstream("/proc/self/oom_score_adj") << "1000";
+  VolunteerToBeKilled();
 }
+
+void VolunteerToBeKilled() { std::ofstream("/proc/self/oom_score_adj") << "1000"; }
 
 double PeakBytes() {
   constexpr double kKibibyte = 1024;

@@ -18,6 +18,8 @@ namespace rekindle::train {
 // of swapping, and the kernel kills the trial's process before any other. Whether the trial stayed within `bytes` is
 // checked only afterwards, against the memory that was really used.
 void GuardMemory(double bytes);
+// Makes the kernel kill this process before any other if memory runs out.
+void VolunteerToBeKilled();
 
 // Returns the highest memory use of this process so far, in bytes.
 double PeakBytes();

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "worker/gpus/cuda_driver.h"
 
 namespace rekindle::train {
 namespace fs = std::filesystem;
@@ -14,7 +15,7 @@ absl::Status CudaPlugin::Probe() const {
   char error[512] = "";
   if (api_->probe(error, sizeof(error)) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("the GPU does not pass the plugin's probe: ", error,
-                                                    "; trainers stay on the CPU; update the driver to use it"));
+                                                    "; update the driver, or start the worker with --device cpu"));
 }
 
 std::string DefaultCudaPluginPath() {
@@ -23,21 +24,12 @@ std::string DefaultCudaPluginPath() {
   return (program.parent_path() / "librekindle_cuda.so").string();
 }
 
-absl::Status CheckGpuPresent(const std::string& root) {
-  std::error_code error;
-  if (!fs::exists(fs::path(root) / "proc/driver/nvidia/version", error)) {
-    return absl::FailedPreconditionError(
-        "no GPU: the NVIDIA driver is not loaded (/proc/driver/nvidia/version is absent); trainers stay on the CPU");
-  }
-  for (const auto& entry : fs::directory_iterator(fs::path(root) / "dev", error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() > 6 && name.compare(0, 6, "nvidia") == 0 && name[6] >= '0' && name[6] <= '9') {
-      return absl::OkStatus();
-    }
-  }
+absl::Status CheckGpuPresent() {
+  const auto gpus = gpus::AskCudaDriver();
+  if (gpus.ok() && !gpus->empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "no GPU: the NVIDIA driver is loaded, but there is no /dev/nvidia0; trainers stay on the CPU; "
-      "give the container access to a GPU to use it");
+      absl::StrCat("no GPU: ", gpus.ok() ? "the CUDA driver lists none" : std::string(gpus.status().message()),
+                   "; give the machine or the container access to one, or start the worker with --device cpu"));
 }
 
 absl::StatusOr<CudaPlugin> OpenCudaPlugin(const std::string& path) {

@@ -29,8 +29,9 @@ class CudaPlugin {
 // Returns the path where the build puts the CUDA plugin, which is beside the running program.
 std::string DefaultCudaPluginPath();
 
-// Returns OK if the NVIDIA driver has made a device node. `root` replaces "/" in tests.
-absl::Status CheckGpuPresent(const std::string& root = "/");
+// Returns OK if the CUDA driver lists a GPU that this process may use, and FAILED_PRECONDITION with the driver's words
+// if it does not.
+absl::Status CheckGpuPresent();
 
 // Opens the CUDA plugin and checks its version, without looking for a GPU. Returns UNIMPLEMENTED if there is no file at
 // `path`, which means a build without the CUDA wheels. Returns FAILED_PRECONDITION if the plugin cannot be loaded.

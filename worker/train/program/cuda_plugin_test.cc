@@ -31,22 +31,12 @@ class Folder {
   common::TemporaryFolder temporary_;
 };
 
-TEST(CudaPlugin, NoDriverMeansNoGpu) {
-  Folder root;
-  absl::Status status = CheckGpuPresent(root.path());
+TEST(CudaPlugin, WithoutAGpuTheErrorSaysWhatToDo) {
+  const absl::Status status = CheckGpuPresent();
+  if (status.ok()) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("driver is not loaded"));
-}
-
-TEST(CudaPlugin, DriverWithoutDeviceNodeIsTold) {
-  Folder root;
-  root.Write("proc/driver/nvidia/version", "x");
-  root.Write("dev/nvidiactl", "");
-  absl::Status status = CheckGpuPresent(root.path());
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("access to a GPU"));
-  root.Write("dev/nvidia3", "");
-  EXPECT_TRUE(CheckGpuPresent(root.path()).ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no GPU"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--device cpu"));
 }
 
 TEST(CudaPlugin, BuildWithoutPluginIsUnimplemented) {

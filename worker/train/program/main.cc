@@ -1,6 +1,7 @@
 // Runs rekindle-trainer: one rank of one job on one device. The agent starts it. It survives the agent, the coordinator
 // and the checkpoint service.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "checkpoint/client/client.h"
 #include "checkpoint/weights/weight_set.h"
 #include "common/agreed/agreed_limits.h"
+#include "common/agreed/exit_codes.h"
 #include "common/digest/hash.h"
 #include "common/files/file.h"
 #include "common/log/log.h"
@@ -28,6 +30,7 @@
 #include "worker/models/registry/runtime.h"
 #include "worker/train/engine/engine.h"
 #include "worker/train/micro_batch/device_search.h"
+#include "worker/train/program/device_choice.h"
 #include "worker/train/program/memory_exit.h"
 #include "worker/train/program/signal_watch.h"
 #include "worker/train/program/trainer_flags.h"
@@ -116,7 +119,10 @@ absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, 
        .global_batch = job->spec.global_batch,
        .at_most = job->micro_batch_at_most,
        .memory_bytes = flags.memory,
-       .cancelled = [&] { return stopping || control.directives().Latest().action == Directive::Action::kExit; }});
+       .device_bytes = flags.device == kCudaDevice ? flags.device_memory : 0,
+       .cancelled = [&] { return stopping || control.directives().Latest().action == Directive::Action::kExit; },
+       // A trial that could not use the device has left the last words of this trainer.
+       .device_gone = [] { ::_exit(common::kExitDeviceGone); }});
   if (!choice.ok()) {
     if (!absl::IsCancelled(choice.status())) ReportFailure(control, choice.status());
     return choice.status();
@@ -151,7 +157,7 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   const auto found = FindMicroBatch(flags, control, &job);
   if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
   models::PinThreads(job.threads);
-  ChooseDevice(&job);
+  if (const absl::Status device = ChooseDevice(flags, &job); !device.ok()) EndWithoutDevice(flags, device);
   auto data = OpenJobData(job, flags.dir);
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
   auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();

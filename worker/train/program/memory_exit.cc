@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "common/memory/memory.h"
+#include "common/agreed/exit_codes.h"
 #include "worker/contract/out_of_memory.h"
 
 namespace rekindle::train {

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-#include "common/memory/memory.h"
+#include "common/agreed/exit_codes.h"
 
 namespace rekindle::train {
 namespace {

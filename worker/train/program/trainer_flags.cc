@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "common/agreed/release.h"
 #include "common/rpc/rpc.h"
 
@@ -17,7 +18,11 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code) {
   app.add_option("--node", flags.node, "Name of the node")->required();
   app.add_option("--trainer", flags.trainer, "Identity of this process: node/slot/incarnation")->required();
   app.add_option("--listen", flags.listen, "Address of the data plane that peers can reach")->capture_default_str();
+  app.add_option("--device", flags.device, "What it computes on: cpu, or cuda for the process's first GPU")
+      ->capture_default_str()
+      ->check(CLI::IsMember({kCpuDevice, kCudaDevice, kFakeDevice}));
   app.add_option("--memory", flags.memory, "Bytes that it may use; 0: all that the machine has");
+  app.add_option("--device-memory", flags.device_memory, "Bytes of its GPU that it may use; 0: all that the GPU has");
   app.add_option("--data-root", flags.data_roots, "A folder that the job may read; none: it reads nothing");
   // Trials of micro-batch sizes are started with `--try-micro-batch` and `--result` (see micro_batch/device_search.h).
   // These flags are hidden from users.
@@ -44,9 +49,12 @@ absl::StatusOr<TrainerJob> LoadJob(const Flags& flags, int micro_batch) {
 }
 
 std::vector<std::string> OwnCommand(const Flags& flags) {
-  std::vector<std::string> command = {"/proc/self/exe", "--job-file",    flags.job_file,    "--dir",
-                                      flags.dir,        "--coordinator", flags.coordinator, "--node",
-                                      flags.node,       "--trainer",     flags.trainer};
+  std::vector<std::string> command = {
+      "/proc/self/exe",  "--job-file",      flags.job_file,
+      "--dir",           flags.dir,         "--coordinator",
+      flags.coordinator, "--node",          flags.node,
+      "--trainer",       flags.trainer,     "--device",
+      flags.device,      "--device-memory", absl::StrCat(static_cast<int64_t>(flags.device_memory))};
   for (const std::string& root : flags.data_roots) command.insert(command.end(), {"--data-root", root});
   return command;
 }

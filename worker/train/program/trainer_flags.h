@@ -11,6 +11,12 @@
 
 namespace rekindle::train {
 
+// The values of --device, with which the agent says what the trainer computes on.
+inline constexpr char kCpuDevice[] = "cpu";
+inline constexpr char kCudaDevice[] = "cuda";
+// A trainer on a fake device computes on the processor. Only tests use it.
+inline constexpr char kFakeDevice[] = "fake";
+
 struct Flags {
   std::string job_file;
   std::string dir;
@@ -18,7 +24,12 @@ struct Flags {
   std::string node;
   std::string trainer;
   std::string listen = "127.0.0.1";
+  // `device` is kCpuDevice, kCudaDevice or kFakeDevice.
+  std::string device = kCpuDevice;
+  // `memory` is the memory of the host that the trainer may use, in bytes. 0 stands for all that the machine has.
   double memory = 0;
+  // `device_memory` is the memory of the GPU that the trainer may use, in bytes. 0 stands for all of it.
+  double device_memory = 0;
   // The job may read what is in `data_roots`. If there are none, it reads nothing.
   std::vector<std::string> data_roots;
   int try_micro_batch = 0;

@@ -4,12 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "common/log/log.h"
 #include "worker/comm/connect/host_communicator.h"
 #include "worker/comm/connect/host_options.h"
-#include "worker/models/declared/device.h"
-#include "worker/models/registry/runtime.h"
-#include "worker/train/program/cuda_plugin.h"
 
 namespace rekindle::train {
 namespace {
@@ -55,13 +51,6 @@ absl::Status ResizableBatches::Resize(int micro_batch) {
   if (!opened.ok()) return opened.status();
   batches_ = std::move(opened->batches);
   return absl::OkStatus();
-}
-
-void ChooseDevice(TrainerJob* job) {
-  absl::Status gpu = LoadCudaPlugin(DefaultCudaPluginPath()).status();
-  if (gpu.ok()) gpu = models::LoadCuda();
-  if (gpu.ok()) job->model.device = models::ComputeDevice::kCuda;
-  log::Info(gpu.ok() ? "computes on the GPU" : "computes on the CPU", {{"reason", std::string(gpu.message())}});
 }
 
 Connect ConnectOver(comm::Listener& listener) {

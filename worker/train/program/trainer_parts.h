@@ -36,9 +36,6 @@ class ResizableBatches final : public BatchSource {
   std::unique_ptr<BatchSource> batches_;
 };
 
-// Makes the job run on the GPU if there is one that passes the probe, and otherwise on the CPU.
-void ChooseDevice(TrainerJob* job);
-
 // Returns a function that connects ranks over `listener`, which must outlive all communicators that it makes.
 Connect ConnectOver(comm::Listener& listener);
 

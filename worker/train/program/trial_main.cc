@@ -9,9 +9,11 @@
 #include "absl/status/statusor.h"
 #include "worker/comm/connect/listener.h"
 #include "worker/contract/out_of_memory.h"
+#include "worker/models/declared/device.h"
 #include "worker/models/registry/model_registry.h"
 #include "worker/models/registry/runtime.h"
 #include "worker/train/micro_batch/trial.h"
+#include "worker/train/program/device_choice.h"
 #include "worker/train/program/trainer_parts.h"
 
 namespace rekindle::train {
@@ -24,17 +26,25 @@ absl::StatusOr<MicroBatchTrial> RefusedIfMemory(const absl::Status& status) {
 
 // Runs the trial of one micro-batch size and returns its outcome. The function runs in the process that
 // SearchMicroBatchOnDevice started for that size.
-absl::StatusOr<MicroBatchTrial> Trial(TrainerJob job, const std::string& dir) {
+absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
   models::PinThreads(job.threads);
-  ChooseDevice(&job);
-  auto data = OpenJobData(job, dir);
+  if (const absl::Status device = ChooseDevice(flags, &job); !device.ok()) EndWithoutDevice(flags, device);
+  auto data = OpenJobData(job, flags.dir);
   if (!data.ok()) return data.status();
   auto model = models::MakeModel(job.model);
   if (!model.ok()) return model.status();
   auto listener = comm::Listener::Create("127.0.0.1:0", job.secret);
   if (!listener.ok()) return listener.status();
+  const bool on_gpu = job.model.device == models::ComputeDevice::kCuda;
+  const models::GpuMemory before = on_gpu ? models::MemoryOfGpu() : models::GpuMemory();
   const auto seconds = SecondsOfTrial(job.spec, **model, *data->batches, ConnectOver(**listener));
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
+  if (on_gpu) {
+    // What was in use before, such as the contexts of processes, is shared by all trainers on the GPU, and this
+    // trainer's part of it is its share of the memory.
+    const double part = flags.device_memory > 0 ? flags.device_memory / before.total : 1;
+    return MicroBatchTrial{.bytes = models::MemoryOfGpu().peak + part * before.used, .seconds = *seconds};
+  }
   // A trial takes no checkpoints. A job with a store has up to two checkpoints under way in shared memory, each with
   // the weights and two moments, so their size is added to the memory that the trial used.
   constexpr double kStagedBytes = 2 * 3 * sizeof(float);
@@ -45,11 +55,16 @@ absl::StatusOr<MicroBatchTrial> Trial(TrainerJob job, const std::string& dir) {
 }  // namespace
 
 int TryMicroBatch(const Flags& flags) {
-  GuardMemory(flags.memory);
+  // The driver of a GPU reserves more addresses than the machine has memory, so they cannot be limited.
+  if (flags.device == kCudaDevice) {
+    VolunteerToBeKilled();
+  } else {
+    GuardMemory(flags.memory);
+  }
   absl::StatusOr<MicroBatchTrial> trial = absl::UnknownError("");
   try {
     const auto job = LoadJob(flags, flags.try_micro_batch);
-    trial = job.ok() ? Trial(*job, flags.dir) : job.status();
+    trial = job.ok() ? Trial(flags, *job) : job.status();
   } catch (const std::exception& error) {
     trial = RefusedIfMemory(FromException(error));
   }
