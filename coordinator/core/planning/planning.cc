@@ -85,8 +85,11 @@ bool PlanJobs(Turn& turn, std::vector<Job*>* again) {
   state.planned_at = turn.now;
   state.plan_at = std::min(WatchPools(turn), WatchCarbon(turn));
   state.plan_due = false;
-  FreeSlots(state);
+  const std::vector<Job*> shrunk = FreeSlots(state);
   *again = RunCycle(turn);
+  for (Job* job : shrunk) {
+    if (std::find(again->begin(), again->end(), job) == again->end()) again->push_back(job);
+  }
   for (auto& [uid, job] : state.jobs) job.wishes.planned_as = FactsOf(state, job);
   for (auto& [name, node] : state.nodes) node.planned_as = FactsOf(node);
   return true;

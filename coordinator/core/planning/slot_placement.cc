@@ -99,11 +99,12 @@ bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at) {
   return LivesAt(job, name) || CouldJoin(turn, job, name);
 }
 
-void FreeSlots(State& state) {
+std::vector<Job*> FreeSlots(State& state) {
   // `serving` maps uids to the jobs that slots may serve. It is hashed, not ordered, because it is looked up for every
   // slot.
-  absl::flat_hash_map<std::string_view, const Job*> serving;
-  for (const auto& [uid, job] : state.jobs) {
+  std::vector<Job*> shrunk;
+  absl::flat_hash_map<std::string_view, Job*> serving;
+  for (auto& [uid, job] : state.jobs) {
     if (!IsOver(job) && (!job.record.released() || IsBehind(job))) serving[uid] = &job;
   }
   for (auto& [name, node] : state.nodes) {
@@ -116,13 +117,16 @@ void FreeSlots(State& state) {
         return HasEnded(*it->second) || !LivesAt(*it->second, absl::StrCat(node_name, "/", slot.first));
       }
       if (reported.reported && slot.first >= reported.report.slots()) return true;
-      const Job& job = *it->second;
+      Job& job = *it->second;
       const bool failed = FaultOf(reported.report, slot.first) != nullptr;
       if (job.giving_up.empty() && !failed) return false;
       const std::string at = absl::StrCat(node_name, "/", slot.first);
-      return (failed || job.giving_up.count(at) > 0) && !LivesAt(job, at);
+      const bool is_free = (failed || job.giving_up.count(at) > 0) && !LivesAt(job, at);
+      if (is_free && failed) shrunk.push_back(&job);
+      return is_free;
     });
   }
+  return shrunk;
 }
 
 void KeepTheRest(const PlanView& view, const JobSlots& slots, scheduler::JobPlan& plan) {

@@ -25,8 +25,9 @@ bool CouldJoin(const Turn& turn, const Job& job, const std::string& slot);
 // Returns whether the slot `at` has a trainer of the job that is a member or can become one.
 bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at);
 
-// Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.
-void FreeSlots(State& state);
+// Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost. Returns the jobs
+// that have lost a slot because its GPU failed: they have to be looked at again, as nothing else of them has changed.
+std::vector<Job*> FreeSlots(State& state);
 
 // Lets a gang keep its slots in the old pool until the whole gang has slots in the pool that the plan names, because
 // the members in the old pool have the gang's state.
