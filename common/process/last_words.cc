@@ -3,21 +3,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "common/agreed/agreed_limits.h"
 #include "common/process/process.h"
+#include "common/process/trainer_file.h"
 #include "common/text/printable.h"
 
 namespace rekindle::common {
 
 std::string LastWordsPath(const std::string& dir, const std::string& trainer) {
-  std::string name = trainer;
-  std::replace(name.begin(), name.end(), '/', '_');
-  return absl::StrCat(dir, "/last_words/", name);
+  return absl::StrCat(dir, "/last_words/", TrainerFileName(trainer));
 }
 
 absl::Status WriteLastWords(const std::string& path, const std::string& words) {

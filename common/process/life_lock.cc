@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/process/trainer_file.h"
 #include "common/time/clock.h"
 
 namespace rekindle::common {
@@ -67,9 +67,7 @@ absl::Status Take(uint32_t* word, const std::string& path) {
 }  // namespace
 
 std::string LifeLockPath(const std::string& dir, const std::string& trainer) {
-  std::string name = trainer;
-  std::replace(name.begin(), name.end(), '/', '_');
-  return absl::StrCat(dir, "/alive/", name);
+  return absl::StrCat(dir, "/alive/", TrainerFileName(trainer));
 }
 
 absl::Status HoldLifeLock(const std::string& path) {

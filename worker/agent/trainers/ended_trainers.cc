@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/log/log.h"
+#include "common/process/trainer_file.h"
 #include "worker/agent/folder/small_file.h"
 
 namespace rekindle::agent {
@@ -66,9 +67,7 @@ void EndedTrainers::Report(v1::NodeReport* report) const {
 }
 
 std::string EndedTrainers::FileOf(const std::string& trainer) const {
-  std::string name = trainer;
-  std::replace(name.begin(), name.end(), '/', '_');
-  return absl::StrCat(folder_->EndedFolder(), "/", name, ".json");
+  return absl::StrCat(folder_->EndedFolder(), "/", common::TrainerFileName(trainer), ".json");
 }
 
 }  // namespace rekindle::agent

@@ -35,12 +35,12 @@ absl::Status LoadCuda(bool repeatable) {
   } catch (const std::exception& error) {
     return train::FromException(error);
   }
-  // With `warn_only` the backward of attention would not be repeatable: it would only warn.
+  // With `warn_only` LibTorch would only warn that the backward of attention is not repeatable.
   context.setDeterministicAlgorithms(repeatable, /*warn_only=*/false);
   context.setDeterministicCuDNN(repeatable);
   context.setBenchmarkCuDNN(false);
   // LibTorch would otherwise fill each new tensor with NaN when algorithms are deterministic, on the processor as well.
-  // That costs as much as a copy, and models write all that they read.
+  // Such a fill costs as much as a copy and is of no use, because models write all that they read.
   context.setDeterministicFillUninitializedMemory(false);
   context.setFloat32MatmulPrecision("highest");
   context.setAllowTF32CuBLAS(false);
