@@ -273,6 +273,8 @@ void TryForm(Turn& turn, Job& job) {
   Fill(pool, joiners, boundary ? std::max(MaxWorkers(job), handing_on) : MinWorkers(job));
   if (static_cast<int>(pool.size()) < MinWorkers(job) && !LeavesUnsaved(turn.state, job, pool)) {
     if (!boundary) ReleaseInterrupted(turn, job, pool);
+    // Where all that hold the state were released, a silent member may hold it, too, and is waited for.
+    if (FindBest(pool) == nullptr) return TryForm(turn, job);
     WaitForWorkers(turn, job, pool.size());
     return;
   }
