@@ -8,7 +8,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-// The sums over all jobs are shown once each job has reported, or was silent for `kUnheardSeconds` seconds.
+// The sums over all jobs are shown once each job has reported a step, or has reported none for `kUnheardSeconds`
+// seconds.
 constexpr double kUnheardSeconds = 10;
 
 // Returns why the job's newest generation was formed: the kind of a fault, or else the kind of the event that reported
@@ -44,9 +45,10 @@ void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::
   CountFaults(before, after);
   if (before == nullptr && IsTraining(after)) unheard_[after.uid()] = now;
   if (before == nullptr) return;
-  unheard_.erase(after.uid());
   const v1::JobStatus& from = before->status();
   const v1::JobStatus& to = after.status();
+  // A report of an agent, or what the job has been charged, changes its status too, but tells nothing about its steps.
+  if (to.step() > from.step() || IsOver(after)) unheard_.erase(after.uid());
   if (to.generation() > from.generation()) {
     metrics_
         ->Counter("rekindle_generation_changes_total", "Changes of membership, since the coordinator's start.",

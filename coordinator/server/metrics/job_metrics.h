@@ -30,7 +30,7 @@ class JobMetrics {
   JobTotals& totals() { return totals_; }
   const JobTotals& totals() const { return totals_; }
   // Returns whether the sums over all jobs may be shown. After a restart of the coordinator, the record of a job that
-  // trains is older than what the metrics page showed before, until the job has reported again. The sums must not fall,
+  // trains is older than what the metrics page showed before, until the job has reported a step. The sums must not fall,
   // because a reader of the page would take a fall for a counter that began again at 0.
   bool AreTotalsSettled(double now) const;
   JobTimes& times() { return times_; }
@@ -44,7 +44,7 @@ class JobMetrics {
   prometheus::Counter& checkpoints_saved_;
   JobTotals totals_;
   JobTimes times_;
-  // `unheard_` maps a job's uid to the Unix time since when nothing was heard of the job.
+  // `unheard_` maps a job's uid to the Unix time since when no step of the job was heard of.
   std::map<std::string, double> unheard_;
   // `measured_faults_` maps a job's uid to the generations whose faults are counted already.
   std::map<std::string, std::set<int>> measured_faults_;

@@ -50,15 +50,19 @@ TEST(JobMetrics, AChangeWithoutAFaultHasTheKindOfItsEvent) {
   EXPECT_EQ(metrics.Counter("rekindle_generation_changes_total", "", {{"reason", "other"}}).Value(), 1);
 }
 
-TEST(JobMetrics, TotalsAreSettledOnceJobsThatTrainedBeforeAreHeardOf) {
+TEST(JobMetrics, TotalsAreSettledOnceJobsThatTrainedBeforeHaveReportedAStep) {
   common::Metrics metrics;
   JobMetrics heard(&metrics), silent(&metrics);
-  const v1::Job job = Running(3, 100);
+  const v1::Job job = Running(3, 100), stepped = Running(3, 101);
+  v1::Job charged = job;
+  charged.mutable_status()->mutable_cost()->set_spent(7);
   EXPECT_TRUE(heard.AreTotalsSettled(0));
   heard.Update(nullptr, job, {}, 100);
   EXPECT_FALSE(heard.AreTotalsSettled(101));
-  heard.Update(&job, job, {}, 101);
-  EXPECT_TRUE(heard.AreTotalsSettled(101));
+  heard.Update(&job, charged, {}, 101);
+  EXPECT_FALSE(heard.AreTotalsSettled(101)) << "the job's steps are still those of its record";
+  heard.Update(&charged, stepped, {}, 102);
+  EXPECT_TRUE(heard.AreTotalsSettled(102));
 
   silent.Update(nullptr, job, {}, 100);
   EXPECT_FALSE(silent.AreTotalsSettled(109));

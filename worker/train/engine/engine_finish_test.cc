@@ -121,7 +121,8 @@ TEST_F(EngineFinishTest, WhoeverHadItIsKilledAndItIsMadeAgain) {
   ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::PENDING || Ended(s); }));
   EXPECT_THAT(coordinator_->Status().reason(), HasSubstr("waits for 1 more worker"));
   Add("new");
-  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::RUNNING || Ended(s); }));
+  // The job may run for a few milliseconds only before it is finishing again.
+  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() != v1::PENDING; }));
   AwaitFinishing();
   Heal();
   ExpectSavedResult();
