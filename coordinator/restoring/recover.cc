@@ -11,7 +11,7 @@
 #include "common/files/file.h"
 #include "common/text/printable.h"
 #include "coordinator/core/record/job_json.h"
-#include "coordinator/core/taken_over/recovered.h"
+#include "coordinator/core/taken_over/revival.h"
 #include "coordinator/folder/new_data_folder.h"
 #include "coordinator/spec/job_secret.h"
 #include "coordinator/store/cluster_record.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "coordinator/core/record/job_json.h"
-#include "coordinator/core/taken_over/recovered.h"
+#include "coordinator/core/taken_over/revival.h"
 #include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {

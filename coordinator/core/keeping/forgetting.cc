@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/keeping/kept_checkpoints.h"
 #include "coordinator/core/record/found_jobs.h"
 #include "coordinator/core/state/text.h"
 
@@ -177,17 +178,6 @@ double ForgetOldNodes(Turn& turn) {
 }
 
 }  // namespace
-
-std::string CheckpointsOf(const v1::JobRecord& record) {
-  const std::string& uid = record.job().uid();
-  const std::string& store = record.job().status().resolved_spec().checkpoint().store();
-  std::vector<std::string> places;
-  if (!store.empty()) places.push_back(absl::StrCat(store, "/", uid));
-  if (!record.final_store().empty() && record.final_store() != store) {
-    places.push_back(absl::StrCat(record.final_store(), "/", uid));
-  }
-  return JoinWords(places);
-}
 
 void ForgetAsAsked(Turn& turn, const std::string& uid) {
   const State& state = turn.state;

@@ -28,9 +28,6 @@ bool HasTooManyOver(const State& state);
 // all nodes are needed.
 bool ForgetOneNode(Turn& turn);
 
-// Returns where a job's checkpoints are, as its record says. Returns an empty string where it kept none.
-std::string CheckpointsOf(const v1::JobRecord& record);
-
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_KEEPING_FORGETTING_H_

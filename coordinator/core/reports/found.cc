@@ -15,7 +15,7 @@
 #include "coordinator/core/reports/admission.h"
 #include "coordinator/core/reports/trainer_reports.h"
 #include "coordinator/core/state/text.h"
-#include "coordinator/core/taken_over/recovered.h"
+#include "coordinator/core/taken_over/revival.h"
 
 namespace rekindle::core {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/record/job_json.h"
-#include "coordinator/core/taken_over/recovered.h"
+#include "coordinator/core/taken_over/revival.h"
 
 namespace rekindle::core {
 namespace {

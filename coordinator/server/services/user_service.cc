@@ -13,7 +13,7 @@
 #include "common/digest/hash.h"
 #include "common/digest/random_bytes.h"
 #include "common/rpc/rpc.h"
-#include "coordinator/core/keeping/forgetting.h"
+#include "coordinator/core/keeping/kept_checkpoints.h"
 #include "coordinator/server/services/event_feed.h"
 #include "coordinator/server/services/job_list.h"
 #include "coordinator/server/services/job_watch.h"
