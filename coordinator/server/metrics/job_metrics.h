@@ -30,8 +30,8 @@ class JobMetrics {
   JobTotals& totals() { return totals_; }
   const JobTotals& totals() const { return totals_; }
   // Returns whether the sums over all jobs may be shown. After a restart of the coordinator, the record of a job that
-  // trains is older than what the metrics page showed before, until the job has reported a step. The sums must not fall,
-  // because a reader of the page would take a fall for a counter that began again at 0.
+  // trains is older than what the metrics page showed before, until the job has reported a step. The sums must not
+  // fall, because a reader of the page would take a fall for a counter that began again at 0.
   bool AreTotalsSettled(double now) const;
   JobTimes& times() { return times_; }
   const JobTimes& times() const { return times_; }
