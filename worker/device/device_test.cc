@@ -90,6 +90,23 @@ TEST_P(DeviceTest, AnOperationMayQueueMoreWork) {
   EXPECT_EQ(value, 3);
 }
 
+TEST_P(DeviceTest, ReservedMemoryCanBeUsedWhereItWasCommitted) {
+  const absl::StatusOr<Memory> memory = device_->Reserve(2 * kCommitBytes + 8, "the moments");
+  absl::StatusOr<PinnedMemory> pinned = device_->AllocatePinned(8, "a copy");
+  ASSERT_TRUE(memory.ok() && pinned.ok());
+  const Range last = memory->Part(2 * kCommitBytes, 8);
+  for (int again = 0; again < 2; ++again) {
+    ASSERT_TRUE(device_->Commit(last).ok());
+    device_->Run(Queue::kCompute, Zero(last));
+    device_->Run(Queue::kCompute, Add(last, 2));
+    ASSERT_TRUE(RunAndAwait(*device_, Queue::kCompute, Copy(last, pinned->all())).ok());
+    float values[2];
+    std::memcpy(values, pinned->ForReading(0, 8).data(), sizeof values);
+    EXPECT_EQ(values[1], 2);
+    device_->Decommit(last);
+  }
+}
+
 TEST_P(DeviceTest, EmptyMemoryIsOfNoUseAndNoHarm) {
   const absl::StatusOr<Memory> memory = device_->Allocate(0, "nothing");
   ASSERT_TRUE(memory.ok());

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "worker/device/contract/memory.h"
 #include "worker/device/contract/operation.h"
+#include "worker/device/contract/place.h"
 #include "worker/device/contract/queue.h"
 
 namespace rekindle::device {
@@ -35,11 +36,18 @@ struct Health {
   std::string words;
 };
 
-// A device is thread-safe, except that only one thread at a time may queue work on one queue. It must outlive its
-// memory.
+// Memory that was reserved is given and taken away in units of `kCommitBytes` bytes.
+inline constexpr int64_t kCommitBytes = 256 * 1024;
+
+// A device is thread-safe, except that only one thread at a time may queue work on one queue of a device that is not
+// the host. It must outlive its memory.
 class Device {
  public:
   virtual ~Device() = default;
+
+  // Returns whether the device is the processor itself. Its operations have run when Run() returns, and threads of the
+  // host may go on to use the memory that an operation has given them.
+  virtual bool IsHost() const = 0;
 
   // Allocate() and AllocatePinned() return memory whose content is undefined. `purpose` says in messages what the
   // memory is for. A rank allocates all that it needs at its start. Both return RESOURCE_EXHAUSTED, with the bytes, if
@@ -47,21 +55,34 @@ class Device {
   virtual absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) = 0;
   virtual absl::StatusOr<PinnedMemory> AllocatePinned(int64_t bytes, const std::string& purpose) = 0;
 
+  // Reserves addresses for `bytes` bytes without memory behind them. No operation may use a part of them before
+  // Commit() has given this part memory, whose content is undefined, or after Decommit() has taken it away. Decommit()
+  // waits until every queue is empty. Both take parts of reserved memory that begin and end at multiples of
+  // kCommitBytes, or at its end. Commit() returns RESOURCE_EXHAUSTED, as Allocate() does. A device may keep all of the
+  // memory from Reserve() on.
+  virtual absl::StatusOr<Memory> Reserve(int64_t bytes, const std::string& purpose) = 0;
+  virtual absl::Status Commit(const Range& range) = 0;
+  virtual void Decommit(const Range& range) = 0;
+
   // Queues an operation. The memory of its ranges must stay until it has run.
   virtual void Run(Queue queue, Operation operation) = 0;
   // Returns a mark behind everything that was queued on this queue so far.
   virtual Mark Record(Queue queue) = 0;
   // Lets everything that will be queued on this queue wait until the mark has passed. The host does not wait.
-  virtual void After(Queue queue, const Mark& mark) = 0;
+  virtual void After(Queue queue, const Mark& mark, Place place = {}) = 0;
 
   // Returns whether the mark has passed. The host may then rely on what was queued before the mark.
   virtual absl::StatusOr<bool> Passed(const Mark& mark) = 0;
   // Waits until the mark has passed. Returns CANCELLED soon after `go_on` returns false. A null `go_on` waits for as
   // long as it takes. Passed and Await must not be called by an operation.
-  virtual absl::Status Await(const Mark& mark, const std::function<bool()>& go_on) = 0;
+  virtual absl::Status Await(const Mark& mark, const std::function<bool()>& go_on, Place place = {}) = 0;
 
   virtual Health Look() = 0;
 };
+
+// Queues an operation and waits until it has run. Returns the error of the device, if it has one. Such an operation may
+// use what lies on the caller's stack.
+absl::Status RunAndAwait(Device& device, Queue queue, Operation operation);
 
 }  // namespace rekindle::device
 

@@ -60,15 +60,17 @@ struct Operation {
   std::function<int(const Addresses&, const CudaQueue&)> on_cuda;
 };
 
-// Returns the addresses of the operation's ranges, where `address_of` gives the address of a range.
+// Returns the addresses of the operation's ranges, where `address_of` gives the address of a range. A range without a
+// block, which has no bytes, has a null address.
 template <typename AddressOf>
 Addresses AddressesOf(const Operation& operation, AddressOf address_of) {
   std::vector<const void*> reads;
   std::vector<void*> writes;
   reads.reserve(operation.reads.size());
   writes.reserve(operation.writes.size());
-  for (const Range& range : operation.reads) reads.push_back(address_of(range));
-  for (const Range& range : operation.writes) writes.push_back(address_of(range));
+  const auto address = [&](const Range& range) { return range.block == nullptr ? nullptr : address_of(range); };
+  for (const Range& range : operation.reads) reads.push_back(address(range));
+  for (const Range& range : operation.writes) writes.push_back(address(range));
   return {std::move(reads), std::move(writes)};
 }
 

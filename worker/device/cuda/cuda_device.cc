@@ -144,6 +144,8 @@ class CudaDevice final : public Device {
     return absl::OkStatus();
   }
 
+  bool IsHost() const override { return false; }
+
   absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) override {
     void* memory = nullptr;
     absl::Status made = Allocated(Call(device_.allocate, static_cast<size_t>(bytes), &memory), bytes, purpose);
@@ -161,6 +163,13 @@ class CudaDevice final : public Device {
     if (absl::Status status = error_.Note(outcome); !status.ok()) return status;
     return PinnedMemory(std::make_unique<CudaBlock>(device_.release_pinned, error_, bytes, purpose, memory));
   }
+
+  // All of the memory is there from the reservation on.
+  absl::StatusOr<Memory> Reserve(int64_t bytes, const std::string& purpose) override {
+    return Allocate(bytes, purpose);
+  }
+  absl::Status Commit(const Range&) override { return error_.status(); }
+  void Decommit(const Range&) override {}
 
   void Run(Queue queue, Operation operation) override {
     if (!error_.status().ok()) return;
@@ -185,7 +194,7 @@ class CudaDevice final : public Device {
     return mark;
   }
 
-  void After(Queue queue, const Mark& mark) override {
+  void After(Queue queue, const Mark& mark, Place) override {
     const CudaMark* state = StateOf(mark);
     if (state != nullptr && error_.status().ok()) (void)error_.Note(Call(device_.wait, At(queue), state->event));
   }
@@ -199,7 +208,7 @@ class CudaDevice final : public Device {
     return passed != 0;
   }
 
-  absl::Status Await(const Mark& mark, const std::function<bool()>& go_on) override {
+  absl::Status Await(const Mark& mark, const std::function<bool()>& go_on, Place) override {
     for (int asks = 0;; ++asks) {
       const absl::StatusOr<bool> passed = Passed(mark);
       if (!passed.ok()) return passed.status();

@@ -21,12 +21,18 @@ namespace rekindle::device {
 // Holds a vector clock: for each queue, and last for the host, how many of its events come before a point in the
 // program.
 using VectorClock = std::array<int64_t, kQueues + 1>;
+// Adds to `to` all that comes before `from`.
+void Join(const VectorClock& from, VectorClock* to);
 
 // The class is thread-compatible.
 class AccessOrder {
  public:
-  // Notes an operation, with its ranges, behind all that was queued on its queue and all that the host knows.
-  void Launch(Queue queue, const Operation& operation);
+  // Notes an operation, with its ranges, behind all that was queued on its queue and all that the host knows. Returns
+  // what comes before what this operation may queue itself.
+  VectorClock Launch(Queue queue, const Operation& operation);
+  // Notes an operation that another one of the same queue has queued while it ran, so that it is a part of that one.
+  // `clock` is what comes before it.
+  void LaunchWithin(Queue queue, const Operation& operation, const VectorClock& clock);
   // Notes that the host reads or writes a range of pinned memory.
   void TouchByHost(const Range& range, bool writes);
 
@@ -61,9 +67,9 @@ class AccessOrder {
   };
   using Parts = std::map<int64_t, Part>;
 
-  void Touch(size_t who, const char* name, const Range& range, bool writes);
-  void Check(size_t who, const char* name, bool writes, const Range& range, size_t other, const Access& before,
-             bool wrote);
+  void Touch(size_t who, const VectorClock& clock, const char* name, const Range& range, bool writes);
+  void Check(size_t who, const VectorClock& clock, const char* name, bool writes, const Range& range, size_t other,
+             const Access& before, bool wrote);
   // Cuts the parts so that one begins at `offset`.
   static void CutAt(Parts& parts, int64_t offset, int64_t block_bytes);
 

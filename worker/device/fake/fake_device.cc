@@ -1,9 +1,11 @@
 #include "worker/device/fake/fake_device.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/sync/mutex.h"
 #include "worker/device/fake/access_order.h"
 #include "worker/device/fake/fake_memory.h"
@@ -31,11 +33,48 @@ class DeviceBlock final : public Block {
   DeviceBlock(Fake* fake, int64_t bytes, const std::string& purpose, FakeMemory memory)
       : Block(bytes, purpose), fake_(fake), memory_(std::move(memory)) {}
   ~DeviceBlock() override;
-  FakeMemory& memory() const { return memory_; }
+
+  // `taken` says how much of the device's memory the block has.
+  mutable std::atomic<int64_t> taken = 0;
+
+  // Opens a range for an operation, or closes it again. Operations of two queues may do so at once.
+  std::byte* Open(const Range& range, bool writes) const {
+    const common::MutexLock lock(mutex_);
+    memory_.Open(range.offset, range.bytes, writes);
+    return memory_.address() + range.offset;
+  }
+  void Close(const Range& range, bool writes) const {
+    const common::MutexLock lock(mutex_);
+    memory_.Close(range.offset, range.bytes, writes);
+  }
+
+  // Takes all of its memory away. Commit() and Decommit() give and take parts of it.
+  void DecommitAll() const {
+    const common::MutexLock lock(mutex_);
+    committed_.assign(static_cast<size_t>((bytes() + kCommitBytes - 1) / kCommitBytes), 0);
+  }
+  void SetCommitted(const Range& range, bool committed) const {
+    const common::MutexLock lock(mutex_);
+    for (int64_t unit = range.offset / kCommitBytes; unit * kCommitBytes < range.offset + range.bytes; ++unit) {
+      committed_[static_cast<size_t>(unit)] = committed ? 1 : 0;
+    }
+    memory_.Scribble(range.offset, range.bytes);
+  }
+  bool IsCommitted(const Range& range) const {
+    const common::MutexLock lock(mutex_);
+    if (committed_.empty()) return true;
+    for (int64_t unit = range.offset / kCommitBytes; unit * kCommitBytes < range.offset + range.bytes; ++unit) {
+      if (committed_[static_cast<size_t>(unit)] == 0) return false;
+    }
+    return true;
+  }
 
  private:
   Fake* const fake_;
-  mutable FakeMemory memory_;
+  mutable common::Mutex mutex_;
+  mutable FakeMemory memory_ ABSL_GUARDED_BY(mutex_);
+  // `committed_` has an element for each kCommitBytes of reserved memory. It is empty for memory that was allocated.
+  mutable std::vector<uint8_t> committed_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Is host memory, which has the same content at first as the device's. Its accesses by the host are noted.
@@ -77,14 +116,13 @@ class OpenRanges {
 
  private:
   static std::byte* Open(const Range& range, bool writes) {
+    if (range.block == nullptr) return nullptr;
     if (const auto* pinned = dynamic_cast<const FakePinnedBlock*>(range.block)) return pinned->At(range.offset);
-    FakeMemory& memory = static_cast<const DeviceBlock*>(range.block)->memory();
-    memory.Open(range.offset, range.bytes, writes);
-    return memory.address() + range.offset;
+    return static_cast<const DeviceBlock*>(range.block)->Open(range, writes);
   }
   static void Close(const Range& range, bool writes) {
     const auto* block = dynamic_cast<const DeviceBlock*>(range.block);
-    if (block != nullptr) block->memory().Close(range.offset, range.bytes, writes);
+    if (block != nullptr) block->Close(range, writes);
   }
 
   const Operation& operation_;
@@ -97,17 +135,38 @@ class Fake final : public FakeDevice {
   explicit Fake(const FakeOptions& options)
       : options_(options), queues_(options.seed, [](const Operation& operation) { return Perform(operation); }) {}
 
+  bool IsHost() const override { return false; }
+
   absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) override {
-    if (absl::Status error = queues_.error(); !error.ok()) return error;
+    absl::StatusOr<std::unique_ptr<DeviceBlock>> block = MakeBlock(bytes, purpose);
+    if (!block.ok()) return block.status();
+    if (absl::Status taken = Take(bytes, purpose); !taken.ok()) return taken;
+    (*block)->taken = bytes;
+    return Memory(*std::move(block));
+  }
+
+  absl::StatusOr<Memory> Reserve(int64_t bytes, const std::string& purpose) override {
+    absl::StatusOr<std::unique_ptr<DeviceBlock>> block = MakeBlock(bytes, purpose);
+    if (!block.ok()) return block.status();
+    (*block)->DecommitAll();
+    return Memory(*std::move(block));
+  }
+  absl::Status Commit(const Range& range) override {
+    if (absl::Status taken = Take(range.bytes, range.block->purpose()); !taken.ok()) return taken;
+    const auto* block = static_cast<const DeviceBlock*>(range.block);
+    block->taken += range.bytes;
+    block->SetCommitted(range, true);
+    return absl::OkStatus();
+  }
+  // What the host queues from now on comes after all that was queued before, as after a free.
+  void Decommit(const Range& range) override {
+    queues_.RunAll();
+    const auto* block = static_cast<const DeviceBlock*>(range.block);
+    block->SetCommitted(range, false);
+    block->taken -= range.bytes;
     const common::MutexLock lock(mutex_);
-    const int64_t free = options_.memory_bytes - used_;
-    if (bytes > free) {
-      return NoRoom(static_cast<double>(free), static_cast<double>(options_.memory_bytes), bytes, purpose);
-    }
-    absl::StatusOr<FakeMemory> memory = FakeMemory::Make(bytes);
-    if (!memory.ok()) return memory.status();
-    used_ += bytes;
-    return Memory(std::make_unique<DeviceBlock>(this, bytes, purpose, *std::move(memory)));
+    order_.AwaitAll();
+    used_ -= range.bytes;
   }
 
   absl::StatusOr<PinnedMemory> AllocatePinned(int64_t bytes, const std::string& purpose) override {
@@ -116,10 +175,25 @@ class Fake final : public FakeDevice {
   }
 
   void Run(Queue queue, Operation operation) override {
+    std::vector<std::string> found;
     {
       const common::MutexLock lock(mutex_);
-      order_.Launch(queue, operation);
+      const size_t before = order_.reports().size();
+      if (Within* within = WithinOf(queue)) {
+        order_.LaunchWithin(queue, operation, within->clock);
+      } else {
+        const VectorClock clock = order_.Launch(queue, operation);
+        operation.run = [this, queue, clock, run = std::move(operation.run)](const Addresses& at) {
+          Within inner{.device = this, .queue = queue, .clock = clock, .outer = within_};
+          within_ = &inner;
+          absl::Status status = run(at);
+          within_ = inner.outer;
+          return status;
+        };
+      }
+      found.assign(order_.reports().begin() + static_cast<std::ptrdiff_t>(before), order_.reports().end());
     }
+    Tell(found);
     queues_.Add(queue, std::move(operation));
     queues_.RunSome();
   }
@@ -128,17 +202,22 @@ class Fake final : public FakeDevice {
     VectorClock clock;
     {
       const common::MutexLock lock(mutex_);
-      clock = order_.Record(queue);
+      const Within* within = WithinOf(queue);
+      clock = within != nullptr ? within->clock : order_.Record(queue);
     }
     return {std::make_shared<FakeMark>(queues_.AddMark(queue), clock)};
   }
 
-  void After(Queue queue, const Mark& mark) override {
+  void After(Queue queue, const Mark& mark, Place place) override {
     const FakeMark* state = StateOf(mark);
     {
       const common::MutexLock lock(mutex_);
-      if (orders_++ == options_.ignored || state == nullptr) return;
-      order_.After(queue, state->clock);
+      const Effect effect = EffectOf(place);
+      if (effect == Effect::kNone || state == nullptr) return;
+      if (effect == Effect::kOrders) {
+        order_.After(queue, state->clock);
+        if (Within* within = WithinOf(queue)) Join(state->clock, &within->clock);
+      }
     }
     queues_.AddWait(queue, state->flag);
   }
@@ -154,16 +233,18 @@ class Fake final : public FakeDevice {
     return true;
   }
 
-  absl::Status Await(const Mark& mark, const std::function<bool()>& go_on) override {
+  absl::Status Await(const Mark& mark, const std::function<bool()>& go_on, Place place) override {
     const FakeMark* state = StateOf(mark);
+    Effect effect = Effect::kOrders;
     {
       const common::MutexLock lock(mutex_);
-      if (orders_++ == options_.ignored) return absl::OkStatus();
+      effect = EffectOf(place);
+      if (effect == Effect::kNone) return absl::OkStatus();
     }
     if (state == nullptr) return queues_.error();
     if (absl::Status status = queues_.RunUntil(state->flag, go_on); !status.ok()) return status;
     const common::MutexLock lock(mutex_);
-    order_.Await(state->clock);
+    if (effect == Effect::kOrders) order_.Await(state->clock);
     return absl::OkStatus();
   }
 
@@ -183,6 +264,10 @@ class Fake final : public FakeDevice {
     const common::MutexLock lock(mutex_);
     return orders_;
   }
+  std::set<std::string> OrderPlaces() override {
+    const common::MutexLock lock(mutex_);
+    return places_;
+  }
 
   void Hang(Queue queue) override { queues_.Hang(queue); }
   void LoseContext(const std::string& words) override { queues_.Break(absl::InternalError(words)); }
@@ -200,17 +285,78 @@ class Fake final : public FakeDevice {
     used_ -= bytes;
   }
   void TouchByHost(const Range& range, bool writes) {
-    const common::MutexLock lock(mutex_);
-    order_.TouchByHost(range, writes);
+    std::vector<std::string> found;
+    {
+      const common::MutexLock lock(mutex_);
+      const size_t before = order_.reports().size();
+      order_.TouchByHost(range, writes);
+      found.assign(order_.reports().begin() + static_cast<std::ptrdiff_t>(before), order_.reports().end());
+    }
+    Tell(found);
   }
 
  private:
+  // Describes the operation that a thread is running. What it queues on its own queue is a part of it.
+  struct Within {
+    const Fake* device = nullptr;
+    Queue queue = Queue::kCompute;
+    // `clock` says what comes before what the operation queues next.
+    VectorClock clock;
+    Within* outer = nullptr;
+  };
+  // Returns the operation of this queue that the calling thread is running, or null.
+  Within* WithinOf(Queue queue) const {
+    return within_ != nullptr && within_->device == this && within_->queue == queue ? within_ : nullptr;
+  }
+
+  absl::StatusOr<std::unique_ptr<DeviceBlock>> MakeBlock(int64_t bytes, const std::string& purpose) {
+    if (absl::Status error = queues_.error(); !error.ok()) return error;
+    absl::StatusOr<FakeMemory> memory = FakeMemory::Make(bytes);
+    if (!memory.ok()) return memory.status();
+    return std::make_unique<DeviceBlock>(this, bytes, purpose, *std::move(memory));
+  }
+  // Takes bytes of the device's memory for an allocation.
+  absl::Status Take(int64_t bytes, const std::string& purpose) {
+    const common::MutexLock lock(mutex_);
+    const int64_t free = options_.memory_bytes - used_;
+    if (bytes > free) {
+      return NoRoom(static_cast<double>(free), static_cast<double>(options_.memory_bytes), bytes, purpose);
+    }
+    used_ += bytes;
+    return absl::OkStatus();
+  }
+  void Tell(const std::vector<std::string>& reports) const {
+    for (const std::string& report : reports) {
+      if (options_.on_report) options_.on_report(report);
+    }
+  }
+  // Says what a call of After or Await does. With kWaits it makes one wait for the other, but is no order.
+  enum class Effect { kNone, kWaits, kOrders };
+  // Notes a call of After or Await, and returns what it does.
+  Effect EffectOf(const Place& place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (place.line() == 0) return Effect::kOrders;
+    const std::string name = absl::StrCat(place.file(), ":", place.line());
+    places_.insert(name);
+    if (orders_++ == options_.ignored) return Effect::kNone;
+    return name == options_.ignored_place ? Effect::kWaits : Effect::kOrders;
+  }
+
   static absl::Status Perform(const Operation& operation) {
+    for (const auto* ranges : {&operation.reads, &operation.writes}) {
+      for (const Range& range : *ranges) {
+        const auto* block = dynamic_cast<const DeviceBlock*>(range.block);
+        if (block == nullptr || block->IsCommitted(range)) continue;
+        return absl::InternalError(absl::StrCat("'", operation.name, "' uses ", block->purpose(), " [", range.offset,
+                                                ", ", range.offset + range.bytes, "), which has no memory"));
+      }
+    }
     const OpenRanges open(operation);
     absl::Status status = operation.run(open.addresses());
     if (!status.ok()) open.ScribbleOverWrites();
     return status;
   }
+
+  static thread_local Within* within_;
 
   const FakeOptions options_;
   FakeQueues queues_;
@@ -219,9 +365,12 @@ class Fake final : public FakeDevice {
   AccessOrder order_ ABSL_GUARDED_BY(mutex_);
   int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t orders_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<std::string> places_ ABSL_GUARDED_BY(mutex_);
 };
 
-DeviceBlock::~DeviceBlock() { fake_->Free(this, bytes()); }
+thread_local Fake::Within* Fake::within_ = nullptr;
+
+DeviceBlock::~DeviceBlock() { fake_->Free(this, taken); }
 FakePinnedBlock::~FakePinnedBlock() { fake_->Free(this, 0); }
 std::byte* FakePinnedBlock::HostAddress(int64_t offset, int64_t bytes, bool writes) {
   fake_->TouchByHost({this, offset, bytes}, writes);

@@ -101,6 +101,38 @@ TEST(FakeDeviceTest, AReportNamesBothAccesses) {
                                            "the snapshot queue reads: no mark orders them"));
 }
 
+TEST(FakeDeviceTest, ReservedMemoryTakesMemoryWhenItIsCommitted) {
+  const auto fake = MakeFakeDevice({.memory_bytes = kCommitBytes});
+  const absl::StatusOr<Memory> memory = fake->Reserve(3 * kCommitBytes, "the moments");
+  ASSERT_TRUE(memory.ok());
+  const Range first = memory->Part(0, kCommitBytes), second = memory->Part(kCommitBytes, kCommitBytes);
+  ASSERT_TRUE(fake->Commit(first).ok());
+  EXPECT_EQ(fake->Commit(second).code(), absl::StatusCode::kResourceExhausted);
+  fake->Decommit(first);
+  ASSERT_TRUE(fake->Commit(second).ok());
+  ASSERT_TRUE(RunNow(*fake, Zero(second)).ok());
+  EXPECT_THAT(RunNow(*fake, Zero(first)).ToString(), HasSubstr("'zero' uses the moments [0, 262144), which has no"));
+}
+
+TEST(FakeDeviceTest, APlaceWhoseOrdersAreTakenOutIsFound) {
+  std::vector<std::string> told;
+  const auto play = [&](const std::string& ignored) {
+    const auto fake = MakeFakeDevice(
+        {.ignored_place = ignored, .on_report = [&](const std::string& report) { told.push_back(report); }});
+    (void)PlayPipeline(*fake, kSteps);
+    return fake->OrderPlaces();
+  };
+  const std::set<std::string> places = play("");
+  EXPECT_THAT(told, IsEmpty());
+  EXPECT_GT(places.size(), 3u);
+  for (const std::string& place : places) {
+    EXPECT_THAT(place, HasSubstr("pipeline_testing.cc:"));
+    told.clear();
+    play(place);
+    EXPECT_FALSE(told.empty()) << place;
+  }
+}
+
 TEST(FakeDeviceTest, TwoReadsNeedNoOrder) {
   const auto fake = MakeFakeDevice({});
   const absl::StatusOr<Memory> memory = fake->Allocate(100, "m");

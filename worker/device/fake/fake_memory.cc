@@ -48,6 +48,8 @@ Graveyard& FreedMemory() {
   return *graveyard;
 }
 
+constexpr int kFresh = 0xff;
+
 }  // namespace
 
 FakeMemory::FakeMemory(std::byte* address, size_t bytes)
@@ -61,7 +63,6 @@ FakeMemory::~FakeMemory() {
 }
 
 absl::StatusOr<FakeMemory> FakeMemory::Make(int64_t bytes) {
-  constexpr int kFresh = 0xff;
   const size_t inner = WholePages(static_cast<size_t>(bytes)), outer = inner + 2 * PageBytes();
   void* memory = mmap(nullptr, outer, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
@@ -74,6 +75,12 @@ absl::StatusOr<FakeMemory> FakeMemory::Make(int64_t bytes) {
     common::Check(mprotect(address, inner, PROT_NONE) == 0, "mapped memory can be closed");
   }
   return FakeMemory(address, inner);
+}
+
+void FakeMemory::Scribble(int64_t offset, int64_t bytes) {
+  Open(offset, bytes, true);
+  std::memset(address_ + offset, kFresh, static_cast<size_t>(bytes));
+  Close(offset, bytes, true);
 }
 
 void FakeMemory::Count(int64_t offset, int64_t bytes, bool writes, int change) {

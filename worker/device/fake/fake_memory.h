@@ -30,6 +30,9 @@ class FakeMemory {
   void Open(int64_t offset, int64_t bytes, bool writes) { Count(offset, bytes, writes, 1); }
   void Close(int64_t offset, int64_t bytes, bool writes) { Count(offset, bytes, writes, -1); }
 
+  // Fills bytes with 0xff, as in fresh memory.
+  void Scribble(int64_t offset, int64_t bytes);
+
  private:
   // Counts the operations for which a page is open.
   struct Openers {

@@ -1,6 +1,11 @@
 #include "worker/device/host/host_device.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,15 +21,29 @@ constexpr int64_t kAlignment = 64;
 // One block serves both as the device's memory and as pinned memory, because the processor reaches both alike.
 class HostBlock final : public PinnedBlock {
  public:
-  HostBlock(int64_t bytes, const std::string& purpose, void* memory)
-      : PinnedBlock(bytes, purpose), memory_(static_cast<std::byte*>(memory)) {}
-  ~HostBlock() override { std::free(memory_); }
+  // `mapped` is the number of bytes to unmap at the end, or 0 for memory from the heap.
+  HostBlock(int64_t bytes, const std::string& purpose, void* memory, size_t mapped = 0)
+      : PinnedBlock(bytes, purpose), memory_(static_cast<std::byte*>(memory)), mapped_(mapped) {}
+  ~HostBlock() override {
+    if (mapped_ > 0) {
+      munmap(memory_, mapped_);
+    } else {
+      std::free(memory_);
+    }
+  }
 
   std::byte* HostAddress(int64_t offset, int64_t, bool) override { return memory_ + offset; }
   std::byte* At(int64_t offset) const { return memory_ + offset; }
 
+  // Gives the memory of a part back to the system. The part lies at whole pages, except at the end of the block.
+  void Drop(int64_t offset, int64_t count) const {
+    const size_t end = offset + count == bytes() ? mapped_ : static_cast<size_t>(offset + count);
+    (void)madvise(At(offset), end - static_cast<size_t>(offset), MADV_DONTNEED);
+  }
+
  private:
   std::byte* const memory_;
+  const size_t mapped_;
 };
 
 std::byte* AddressOf(const Range& range) { return static_cast<const HostBlock*>(range.block)->At(range.offset); }
@@ -38,6 +57,8 @@ absl::StatusOr<std::unique_ptr<HostBlock>> MakeBlock(int64_t bytes, const std::s
 
 class HostDevice final : public Device {
  public:
+  bool IsHost() const override { return true; }
+
   absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) override {
     absl::StatusOr<std::unique_ptr<HostBlock>> block = MakeBlock(bytes, purpose);
     if (!block.ok()) return block.status();
@@ -50,6 +71,19 @@ class HostDevice final : public Device {
     return PinnedMemory(*std::move(block));
   }
 
+  // The system gives memory to a page of reserved memory when somebody first writes there.
+  absl::StatusOr<Memory> Reserve(int64_t bytes, const std::string& purpose) override {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t mapped = (static_cast<size_t>(bytes) / page + 1) * page;
+    void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) return Memory(std::make_unique<HostBlock>(bytes, purpose, memory, mapped));
+    return absl::ResourceExhaustedError(absl::StrCat("no addresses for ", purpose, ": ", strerror(errno)));
+  }
+  absl::Status Commit(const Range&) override { return absl::OkStatus(); }
+  void Decommit(const Range& range) override {
+    static_cast<const HostBlock*>(range.block)->Drop(range.offset, range.bytes);
+  }
+
   void Run(Queue, Operation operation) override {
     if (!Error().ok()) return;
     const absl::Status status = operation.run(AddressesOf(operation, AddressOf));
@@ -59,14 +93,14 @@ class HostDevice final : public Device {
   }
 
   Mark Record(Queue) override { return {}; }
-  void After(Queue, const Mark&) override {}
+  void After(Queue, const Mark&, Place) override {}
 
   absl::StatusOr<bool> Passed(const Mark&) override {
     const absl::Status error = Error();
     if (!error.ok()) return error;
     return true;
   }
-  absl::Status Await(const Mark&, const std::function<bool()>&) override { return Error(); }
+  absl::Status Await(const Mark&, const std::function<bool()>&, Place) override { return Error(); }
 
   Health Look() override {
     const absl::Status error = Error();
