@@ -69,6 +69,7 @@ ROOMS = [
     ("worker/comm/connect", "world"),
     ("worker/comm/nccl", "world cuda nccl"),
     ("worker/cuda_plugin", "world cuda nccl"),
+    ("worker/device/exchange", "world"),
     ("worker/train/arithmetic", ""),
     ("worker/train/levers", ""),
     ("worker/train/optimizers", ""),
