@@ -21,6 +21,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@
 #include "checkpoint/client/client.h"
 #include "common/log/log.h"
 #include "common/time/clock.h"
+#include "worker/device/host/host_device.h"
 #include "worker/train/save/checkpointer.h"
 
 namespace rekindle::bench {
@@ -48,6 +50,22 @@ constexpr double kPatienceSeconds = 300;
 
 double Now() { return common::SteadySeconds(); }
 
+device::Device& Host() {
+  static const std::unique_ptr<device::Device> host = device::MakeHostDevice();
+  return *host;
+}
+
+// Returns the memory of a buffer on Host(), which stays until the buffer is freed.
+std::span<float> Values(const train::FloatBuffer& buffer) {
+  float* address = nullptr;
+  Host().Run(device::Queue::kCompute,
+             {.name = "look", .reads = {}, .writes = {buffer.all()}, .run = [&](const device::Addresses& at) {
+                address = at.Write<float>(0);
+                return absl::OkStatus();
+              }});
+  return {address, static_cast<size_t>(buffer.size())};
+}
+
 std::vector<double> Work(int count) {
   std::vector<double> units;
   for (int i = 0; i < count; ++i) units.push_back(WorkUnit());
@@ -59,10 +77,11 @@ class Trainer {
  public:
   Trainer(const std::string& socket, const std::string& store, int64_t elements)
       : client_(OpenClient(socket, store)),
-        checkpointer_(*client_, {.spec_digest = "bench",
-                                 .retention = {.keep_last = 1},
-                                 .tensors = {{"weights", {elements}}},
-                                 .changed = [](const train::CheckpointStatus&) {}}) {}
+        checkpointer_(Host(), *client_,
+                      {.spec_digest = "bench",
+                       .retention = {.keep_last = 1},
+                       .tensors = {{"weights", {elements}}},
+                       .changed = [](const train::CheckpointStatus&) {}}) {}
 
   static std::unique_ptr<checkpoint::CheckpointClient> OpenClient(const std::string& socket, const std::string& store) {
     auto client =
@@ -103,12 +122,11 @@ class Trainer {
 
 class Process {
  public:
-  explicit Process(int64_t elements) : copy_(3 * elements) {
-    for (auto* tensor : {&state_.weights, &state_.first_moment, &state_.second_moment}) {
-      *tensor = train::FloatBuffer(elements);
-    }
-    FillAsTrained(state_.weights.span(), state_.first_moment.span(), state_.second_moment.span());
-    std::memset(copy_.data(), 1, Bytes());
+  explicit Process(int64_t elements) : copy_(static_cast<size_t>(3 * elements), 1.0f) {
+    auto state = train::TrainState::Zero(Host(), {.parameters = {}, .total = elements});
+    if (!state.ok()) Die(state.status().ToString());
+    state_ = *std::move(state);
+    FillAsTrained(Values(state_.weights), Values(state_.first_moment), Values(state_.second_moment));
   }
 
   json Do(const json& command) {
@@ -124,13 +142,16 @@ class Process {
 
  private:
   static int QuietUnits(const json& command) { return command.value("quiet", kQuietUnits); }
-  size_t Bytes() const { return sizeof(float) * static_cast<size_t>(copy_.size()); }
-  std::vector<train::FloatBuffer*> Tensors() { return {&state_.weights, &state_.first_moment, &state_.second_moment}; }
+  size_t Bytes() const { return sizeof(float) * copy_.size(); }
+  std::vector<const train::FloatBuffer*> Tensors() const {
+    return {&state_.weights, &state_.first_moment, &state_.second_moment};
+  }
 
   // Changes every shard of the state, because a save does not write a shard that the store already has.
   void Step() {
     ++state_.scalars.step;
-    for (int64_t i = 0; i < state_.weights.size(); i += checkpoint::kBlockElements) state_.weights.data()[i] += 1e-3f;
+    const std::span<float> weights = Values(state_.weights);
+    for (size_t i = 0; i < weights.size(); i += checkpoint::kBlockElements) weights[i] += 1e-3f;
   }
 
   json Save(const json& command) {
@@ -140,7 +161,7 @@ class Process {
     serves_ = socket + store;
     Step();
     json answer = trainer_->Save(state_, command.value("step_units", 0), QuietUnits(command));
-    answer["digest"] = train::StateDigest(state_);
+    answer["digest"] = Digest();
     return answer;
   }
 
@@ -151,23 +172,28 @@ class Process {
     if (!newest.ok()) Die(newest.status().ToString());
     if (!newest->found) Die("there is no checkpoint");
     const double found = Now() - start;
-    const auto restored = client->Restore(
-        kGeneration, newest->name,
-        {state_.weights.data(), state_.first_moment.data(), state_.second_moment.data(), state_.weights.size()});
+    const auto restored = client->Restore(kGeneration, newest->name,
+                                          {.weights = Values(state_.weights).data(),
+                                           .first_moment = Values(state_.first_moment).data(),
+                                           .second_moment = Values(state_.second_moment).data(),
+                                           .total = state_.weights.size()});
     const double seconds = Now() - start;
     if (!restored.ok()) Die(restored.status().ToString());
     state_.scalars.cursor = 0;
-    return {{"found", found},
-            {"seconds", seconds},
-            {"bytes_from", restored->bytes_from},
-            {"digest", train::StateDigest(state_)}};
+    return {{"found", found}, {"seconds", seconds}, {"bytes_from", restored->bytes_from}, {"digest", Digest()}};
+  }
+
+  std::string Digest() const {
+    const absl::StatusOr<std::string> digest = train::StateDigest(Host(), state_);
+    if (!digest.ok()) Die(digest.status().ToString());
+    return *digest;
   }
 
   double Copy() {
     const double start = Now();
     float* to = copy_.data();
     for (const train::FloatBuffer* tensor : Tensors()) {
-      std::memcpy(to, tensor->data(), sizeof(float) * static_cast<size_t>(tensor->size()));
+      std::memcpy(to, Values(*tensor).data(), sizeof(float) * static_cast<size_t>(tensor->size()));
       to += tensor->size();
     }
     return Now() - start;
@@ -204,7 +230,7 @@ class Process {
   }
 
   train::TrainState state_;
-  train::FloatBuffer copy_;
+  std::vector<float> copy_;
   std::unique_ptr<Trainer> trainer_;
   std::string serves_;
 };

@@ -17,11 +17,13 @@
 #include <vector>
 
 #include "common/time/clock.h"
+#include "worker/device/host/host_device.h"
 #include "worker/models/registry/model_registry.h"
 #include "worker/models/registry/runtime.h"
 #include "worker/train/arithmetic/accumulator.h"
 #include "worker/train/state/optimizer.h"
 #include "worker/train/state/train_state.h"
+#include "worker/train/step/device_model.h"
 
 namespace rekindle::gpu {
 namespace {
@@ -70,16 +72,19 @@ Outcome Compute(const ModelSpec& spec, const train::MicroBatch& batch) {
   auto model = models::MakeModel(spec);
   if (!model.ok()) return {};
   const train::ParameterLayout& layout = (*model)->layout();
-  train::TrainState state = train::TrainState::Zero(layout);
-  (*model)->Initialize(1, {state.weights.data(), static_cast<size_t>(layout.total)});
-  (*model)->BindWeights(state.weights.data());
+  const std::unique_ptr<device::Device> host = device::MakeHostDevice();
+  train::DeviceModel on_host(*host, **model);
+  const auto state = train::TrainState::Zero(*host, layout, 0);
+  if (!state.ok() || !on_host.Initialize(1, nullptr, state->weights).ok()) return {};
+  on_host.TakeWeights(state->weights);
   Outcome outcome;
   outcome.gradient.resize(static_cast<size_t>(layout.total));
-  const auto loss = (*model)->Backward(batch, {}, 1, [&](int parameter, std::span<const float> values) {
+  const auto sink = [&](int parameter, std::span<const float> values) {
     std::copy(values.begin(), values.end(),
               outcome.gradient.begin() + layout.parameters[static_cast<size_t>(parameter)].offset);
-  });
-  outcome.loss = loss.ok() ? loss->sum : NAN;
+  };
+  on_host.Backward(state->weights, batch, {}, 1, sink,
+                   [&](const absl::StatusOr<train::LossSum>& loss) { outcome.loss = loss.ok() ? loss->sum : NAN; });
   return outcome;
 }
 
@@ -137,31 +142,38 @@ int MeasureGpt2(const Options& options, ComputeDevice device) {
   auto model = models::MakeModel(spec);
   if (!model.ok()) return Print({{"check", "gpt2"}, {"ok", false}, {"detail", model.status().ToString()}}), 1;
   const train::ParameterLayout& layout = (*model)->layout();
-  train::TrainState state = train::TrainState::Zero(layout);
-  (*model)->Initialize(1, {state.weights.data(), static_cast<size_t>(layout.total)});
-  (*model)->BindWeights(state.weights.data());
-  train::GradientAccumulator sums(&layout, train::GradientAccumulator::Mode::kFloat32, options.micro_batches);
-  const train::GradientBucket all = train::CutIntoBuckets(layout, layout.total).front();
+  const std::unique_ptr<device::Device> host = device::MakeHostDevice();
+  train::DeviceModel on_host(*host, **model);
+  auto state = train::TrainState::Zero(*host, layout);
+  train::GradientAccumulator sums(*host, &layout, train::GradientAccumulator::Mode::kFloat32, options.micro_batches);
+  absl::Status status = state.status();
+  status.Update(sums.Allocate());
+  if (status.ok()) status = on_host.Initialize(1, nullptr, state->weights);
   const train::MicroBatch batch = Tokens(options.sequences, options.context, options.vocabulary);
   const int64_t tokens = int64_t{options.sequences} * options.context * options.micro_batches;
   std::vector<double> steps, computes;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; status.ok() && round < kRounds; ++round) {
     const double start = common::SteadySeconds();
-    (*model)->TakeWeights();
+    on_host.TakeWeights(state->weights);
     sums.Begin(round, 0, {});
-    for (int i = 0; i < options.micro_batches; ++i) {
-      const auto loss = (*model)->Backward(batch, {.seed = 1, .step = round}, 1,
-                                           [&](int p, std::span<const float> g) { sums.Add(p, g); });
-      if (!loss.ok()) return Print({{"check", "gpt2"}, {"ok", false}, {"detail", loss.status().ToString()}}), 1;
-      if (!sums.MicroBatchDone(i, *loss).ok()) return 1;
+    for (int i = 0; status.ok() && i < options.micro_batches; ++i) {
+      const absl::StatusOr<int> slot = sums.Open(i);
+      if (!slot.ok()) return Print({{"check", "gpt2"}, {"ok", false}, {"detail", slot.status().ToString()}}), 1;
+      on_host.Backward(
+          state->weights, batch, {.seed = 1, .step = round}, 1,
+          [&](int p, std::span<const float> g) { sums.Add(*slot, p, g); },
+          [&](const absl::StatusOr<train::LossSum>& loss) { sums.Close(*slot, loss); });
+      sums.Queued(*slot);
+      status = sums.Take(/*wait=*/true);
     }
     computes.push_back(common::SteadySeconds() - start);
-    const train::GradientView view{
-        .fixed = nullptr, .values = static_cast<const float*>(sums.Data(all)), .squares = std::nullopt};
-    train::Update(layout, view, tokens, {}, 1e-4, 1.0, &state);
-    ++state.scalars.step;
+    if (status.ok()) {
+      status = train::Update(*host, layout, sums.sums(), tokens, {}, 1e-4, 1.0, &*state).status();
+      ++state->scalars.step;
+    }
     steps.push_back(common::SteadySeconds() - start);
   }
+  if (!status.ok()) return Print({{"check", "gpt2"}, {"ok", false}, {"detail", status.ToString()}}), 1;
   Print({{"train", "gpt2"},
          {"parameters", layout.total},
          {"tokens_per_step", tokens},

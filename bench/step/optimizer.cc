@@ -8,11 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "common/time/clock.h"
+#include "worker/device/host/host_device.h"
 #include "worker/train/arithmetic/gradient_norm.h"
 #include "worker/train/state/optimizer.h"
 
@@ -35,24 +37,46 @@ ParameterLayout MakeLayout(int matrices, int64_t rows, int64_t columns) {
   return layout;
 }
 
+// Writes made-up values to the gradient.
+absl::Status Fill(device::Device& host, const GradientBuffer& gradient) {
+  return RunAndAwait(host, device::Queue::kCompute,
+                     {.name = "fill", .reads = {}, .writes = {gradient.all()}, .run = [&](const device::Addresses& at) {
+                        const int64_t elements = gradient.all().bytes / gradient.element_bytes();
+                        for (int64_t i = 0; i < elements; ++i) {
+                          at.Write<float>(0)[i] = static_cast<float>(i % 1999) * 1e-3f - 1;
+                        }
+                        return absl::OkStatus();
+                      }});
+}
+
+int Failed(const absl::Status& status) {
+  std::cerr << status << "\n";
+  return 1;
+}
+
 int Run(const ParameterLayout& layout, const OptimizerSpec& spec) {
-  TrainState state = TrainState::Zero(layout);
-  std::vector<float> gradient(static_cast<size_t>(layout.total));
-  for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(i % 1999) * 1e-3f - 1;
+  const std::unique_ptr<device::Device> host = device::MakeHostDevice();
+  absl::StatusOr<TrainState> state = TrainState::Zero(*host, layout);
+  GradientBuffer gradient(/*exact=*/false);
+  SquaresGatherer squares(*host, layout);
+  absl::Status status = state.status();
+  status.Update(gradient.Allocate(*host, layout.total, "the gradient"));
+  status.Update(squares.Allocate());
+  if (status.ok()) status = Fill(*host, gradient);
   const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kBucketElements);
-  SquaresGatherer squares(layout);
-  for (std::string line; std::getline(std::cin, line);) {
-    GradientView view{.fixed = nullptr, .values = gradient.data(), .squares = std::nullopt};
+  for (std::string line; status.ok() && std::getline(std::cin, line);) {
     const double start = common::SteadySeconds();
-    for (const GradientBucket& bucket : buckets) squares.Add(view, {}, bucket);
-    view.squares = squares.Total();
+    for (const GradientBucket& bucket : buckets) squares.Add(gradient, {}, bucket);
+    const absl::StatusOr<double> total = squares.Total();
     const double gathered = common::SteadySeconds();
-    Update(layout, view, 1024, spec, spec.learning_rate, 1.0, &state);
+    if (!total.ok()) return Failed(total.status());
+    const PlannedUpdate update = PlanUpdate(gradient, *total, 1024, spec, spec.learning_rate, 1.0, state->scalars);
+    status = RunAndAwait(*host, device::Queue::kCompute, UpdateOf(layout, update, {0, layout.total}, *state));
     const double done = common::SteadySeconds();
-    ++state.scalars.step;
+    ++state->scalars.step;
     std::cout << nlohmann::json{{"norm", gathered - start}, {"update", done - gathered}}.dump() << std::endl;
   }
-  return 0;
+  return status.ok() ? 0 : Failed(status);
 }
 
 }  // namespace

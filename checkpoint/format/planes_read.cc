@@ -164,8 +164,10 @@ void MergeMoments(const Planes& planes, int64_t from, int64_t to, const MutableS
   const uint16_t* const high = planes.first.At<uint16_t>(0);
   const uint16_t* const low = planes.second ? planes.second->At<uint16_t>(0) : nullptr;
   for (const auto& [moment, tensor] : {std::pair{state.first_moment, 1}, {state.second_moment, 2}}) {
+    if (moment == nullptr) continue;
     const int64_t at = tensor * n + from - head.range.begin;
-    kernels::MergeBf16(high + at, low == nullptr ? nullptr : low + at, to - from, moment + from);
+    kernels::MergeBf16(high + at, low == nullptr ? nullptr : low + at, to - from,
+                       moment + (from - state.moments_origin));
   }
 }
 

@@ -114,13 +114,17 @@ int64_t WriteHalves(const float* x, int64_t n, PlaneFile& plane0, PlaneFile* pla
   return nonfinite;
 }
 
+// Writes floats as BF16, and with `plane1` also their lower halves. Zeros are written if `x` is null. Returns the
+// number of NaN and infinities.
 int64_t WriteBf16(const float* x, int64_t n, PlaneFile& plane0, PlaneFile* plane1) {
   alignas(64) uint16_t high[kPiece], low[kPiece];
+  static constexpr float kZeros[kPiece] = {};
   int64_t nonfinite = 0;
   for (int64_t done = 0; done < n; done += kPiece) {
     const int64_t piece = std::min(kPiece, n - done);
     const size_t bytes = sizeof(uint16_t) * static_cast<size_t>(piece);
-    nonfinite += kernels::SplitBf16(x + done, piece, high, plane1 == nullptr ? nullptr : low);
+    const float* values = x == nullptr ? kZeros : x + done;
+    nonfinite += kernels::SplitBf16(values, piece, high, plane1 == nullptr ? nullptr : low);
     plane0.Append(high, bytes);
     if (plane1 != nullptr) plane1->Append(low, bytes);
   }
@@ -168,7 +172,7 @@ absl::StatusOr<WrittenPlanes> WritePlanes(const StateView& state, const ShardRan
   ExceptionArea area(second == nullptr ? nullptr : plane1.data() + least.plane1,
                      static_cast<int64_t>(plane1.size()) - least.plane1);
   WrittenPlanes written;
-  const float* const weights = state.weights + range.begin;
+  const float* const weights = state.weights + (range.begin - state.origin);
   written.nonfinite = precision == Precision::kBf16 ? WriteBf16(weights, n, file0, nullptr)
                                                     : WriteHalves(weights, n, file0, second, &area);
   written.exceptions = area.count();
@@ -182,7 +186,8 @@ absl::StatusOr<WrittenPlanes> WritePlanes(const StateView& state, const ShardRan
     area.Close();
   }
   for (const float* moment : {state.first_moment, state.second_moment}) {
-    written.nonfinite += WriteBf16(moment + range.begin, n, file0, second);
+    written.nonfinite +=
+        WriteBf16(moment == nullptr ? nullptr : moment + (range.begin - state.origin), n, file0, second);
   }
   kernels::StreamFence();
   file0.HashUpTo(least.plane0);

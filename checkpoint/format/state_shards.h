@@ -40,13 +40,17 @@ struct ElementRange {
   bool operator==(const ElementRange&) const = default;
 };
 
-// Points to the flat arrays of a training state, of `total` floats each, which it does not own.
+// Points to the flat arrays of a training state of `total` elements, which it does not own. The arrays begin with
+// element `origin` and need not have all elements behind it. A moment that is null counts as zeros.
 struct StateView {
   const float* weights = nullptr;
   const float* first_moment = nullptr;
   const float* second_moment = nullptr;
   int64_t total = 0;
+  int64_t origin = 0;
 };
+// Points to flat arrays like a StateView. The weights are there from the first element to the last. The moments begin
+// with element `moments_origin`, and what would be read into a moment that is null is dropped.
 struct MutableState {
   float* weights = nullptr;
   float* first_moment = nullptr;
@@ -54,6 +58,7 @@ struct MutableState {
   int64_t total = 0;
   // `moments` lists the ranges of the moments that are wanted, in order and disjoint. Null means all.
   const std::vector<ElementRange>* moments = nullptr;
+  int64_t moments_origin = 0;
 };
 
 // Cuts the state into balanced shards over `ranks` ranks, in index order. The shards of one rank are consecutive. A

@@ -12,6 +12,7 @@
 
 #include "worker/train/arithmetic/exact_scale.h"
 #include "worker/train/state/optimizer.h"
+#include "worker/train/testing/host_state.h"
 #include "worker/train/testing/testing_layout.h"
 
 namespace rekindle::train {
@@ -24,11 +25,28 @@ using Mode = GradientAccumulator::Mode;
 // Adds one whole micro-batch as a backward would, with the last parameter first.
 void AddMicroBatch(const ParameterLayout& layout, const std::vector<float>& gradient, int index,
                    GradientAccumulator* accumulator) {
+  const absl::StatusOr<int> slot = accumulator->Open(index);
+  ASSERT_TRUE(slot.ok());
   for (int p = static_cast<int>(layout.parameters.size()) - 1; p >= 0; --p) {
     const ParameterInfo& info = layout.parameters[p];
-    accumulator->Add(p, std::span(gradient).subspan(info.offset, info.size));
+    accumulator->Add(*slot, p, std::span(gradient).subspan(info.offset, info.size));
   }
-  ASSERT_TRUE(accumulator->MicroBatchDone(index, {.sum = 1000.0 / (index + 3), .count = 512 + index}).ok());
+  accumulator->Close(*slot, LossSum{.sum = 1000.0 / (index + 3), .count = 512 + index});
+  ASSERT_TRUE(accumulator->Take(/*wait=*/true).ok());
+}
+
+// Returns an accumulator on the host that has its memory.
+std::unique_ptr<GradientAccumulator> MakeAccumulator(const ParameterLayout& layout, GradientAccumulator::Mode mode,
+                                                     int micro_batches = kMicroBatches) {
+  auto accumulator = std::make_unique<GradientAccumulator>(TestHost(), &layout, mode, micro_batches);
+  EXPECT_TRUE(accumulator->Allocate().ok());
+  return accumulator;
+}
+
+// Returns the sums of a bucket as elements of type T.
+template <typename T>
+std::span<T> SumsOf(GradientAccumulator& accumulator, const GradientBucket& bucket) {
+  return ElementsOf<T>(accumulator.Sums(bucket));
 }
 
 // Holds the reduced result of a step. RunStep distributes the micro-batches at random over a random number of ranks, in
@@ -43,7 +61,7 @@ Step RunStep(const ParameterLayout& layout, const std::vector<std::vector<float>
   const int ranks = 1 + static_cast<int>((*random)() % 7);
   std::vector<std::unique_ptr<GradientAccumulator>> accumulators;
   for (int r = 0; r < ranks; ++r) {
-    accumulators.push_back(std::make_unique<GradientAccumulator>(&layout, Mode::kExact, kMicroBatches));
+    accumulators.push_back(MakeAccumulator(layout, Mode::kExact));
     accumulators.back()->Begin(scalars.step, scalars.attempt, scalars.exponents);
   }
   std::vector<int> order(kMicroBatches);
@@ -56,7 +74,7 @@ Step RunStep(const ParameterLayout& layout, const std::vector<std::vector<float>
   std::shuffle(accumulators.begin(), accumulators.end(), *random);
   for (const GradientBucket& bucket : CutIntoBuckets(layout, 1 + (*random)() % 100000)) {
     for (auto& accumulator : accumulators) {
-      const int64_t* local = static_cast<const int64_t*>(accumulator->Data(bucket));
+      const std::span<int64_t> local = SumsOf<int64_t>(*accumulator, bucket);
       for (int64_t i = 0; i < bucket.count; ++i) {
         // The sum over ranks may wrap around, as in a communicator, because the gradients of an attempt that overflows
         // are summed before any rank knows of the overflow.
@@ -79,7 +97,7 @@ TEST(ExactReductionTest, GroupingAndOrderDoNotMatter) {
   for (uint32_t trial = 0; trial < 12; ++trial) {
     SCOPED_TRACE(trial);
     std::mt19937 random(trial);
-    TrainState state = TrainState::Zero(layout);
+    TrainState state = ZeroState(layout);
     records.clear();
     for (int s = 0; s < 4; ++s) {
       std::vector<std::vector<float>> gradients;
@@ -96,8 +114,8 @@ TEST(ExactReductionTest, GroupingAndOrderDoNotMatter) {
         EXPECT_TRUE(Overflowed(state.scalars.exponents, step.record.maxima, kMicroBatches).empty());
       }
       EXPECT_EQ(state.scalars.attempt, s == 2 ? 1 : 0);
-      const UpdateResult result =
-          Update(layout, {.fixed = step.fixed.data()}, step.record.tokens, optimizer, 1e-3, 1.0, &state);
+      const UpdateResult result = *Update(TestHost(), layout, GradientOf(std::span<const int64_t>(step.fixed)),
+                                          step.record.tokens, optimizer, 1e-3, 1.0, &state);
       EXPECT_FALSE(result.found_inf);
       state.scalars.exponents = NextExponents(state.scalars.exponents, step.record.maxima, kMicroBatches);
       state.scalars.attempt = 0;
@@ -107,10 +125,10 @@ TEST(ExactReductionTest, GroupingAndOrderDoNotMatter) {
     }
     for (uint8_t byte : EncodeScalars(state.scalars)) records.push_back(byte);
     if (trial == 0) {
-      expected_digest = StateDigest(state);
+      expected_digest = DigestOf(state);
       expected_records = records;
     }
-    ASSERT_EQ(StateDigest(state), expected_digest);
+    ASSERT_EQ(DigestOf(state), expected_digest);
     ASSERT_EQ(records, expected_records);
   }
 }
@@ -119,24 +137,26 @@ TEST(AccumulatorTest, TheLossScaleLeavesNoTrace) {
   const ParameterLayout layout = testing::MakeLayout({1000, 50, 300});
   const std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 1);
   for (const Mode mode : {Mode::kExact, Mode::kFloat32}) {
-    GradientAccumulator plain(&layout, mode, kMicroBatches), scaled(&layout, mode, kMicroBatches);
+    const auto plain = MakeAccumulator(layout, mode), scaled = MakeAccumulator(layout, mode);
     const GradientBucket all = {.count = layout.total, .last_parameter = 2};
     for (int log2 : {-7, 12}) {
-      plain.Begin(0, 0, std::vector<int32_t>(3, 30));
-      scaled.Begin(0, 0, std::vector<int32_t>(3, 30), log2);
+      plain->Begin(0, 0, std::vector<int32_t>(3, 30));
+      scaled->Begin(0, 0, std::vector<int32_t>(3, 30), log2);
       std::vector<float> times = gradient;
       for (float& g : times) g = std::ldexp(g, log2);
-      for (int m : {0, 1}) AddMicroBatch(layout, gradient, m, &plain);
-      for (int m : {0, 1}) AddMicroBatch(layout, times, m, &scaled);
-      EXPECT_EQ(std::memcmp(plain.Data(all), scaled.Data(all), layout.total * plain.element_bytes()), 0);
-      EXPECT_EQ(plain.record().maxima, scaled.record().maxima);
+      for (int m : {0, 1}) AddMicroBatch(layout, gradient, m, plain.get());
+      for (int m : {0, 1}) AddMicroBatch(layout, times, m, scaled.get());
+      const std::span<char> sums = SumsOf<char>(*plain, all);
+      EXPECT_EQ(std::memcmp(sums.data(), SumsOf<char>(*scaled, all).data(), sums.size()), 0);
+      EXPECT_EQ(plain->record().maxima, scaled->record().maxima);
     }
   }
 }
 
 TEST(ExactReductionTest, IsAsPreciseAsDouble) {
   const ParameterLayout layout = testing::MakeLayout({1000, 50, 300});
-  GradientAccumulator accumulator(&layout, Mode::kExact, kMicroBatches);
+  const auto made = MakeAccumulator(layout, Mode::kExact);
+  GradientAccumulator& accumulator = *made;
   std::vector<float> maxima;
   for (const ParameterInfo& info : layout.parameters) maxima.push_back(info.size == 50 ? 0.5f : 5.0f);
   const std::vector<int32_t> exponents = NextExponents(std::vector<int32_t>(3, 30), maxima, kMicroBatches);
@@ -148,7 +168,7 @@ TEST(ExactReductionTest, IsAsPreciseAsDouble) {
     for (int64_t i = 0; i < layout.total; ++i) plain[i] += gradient[i];
   }
   for (const GradientBucket& bucket : CutIntoBuckets(layout, 1)) {
-    const int64_t* fixed = static_cast<const int64_t*>(accumulator.Data(bucket));
+    const std::span<int64_t> fixed = SumsOf<int64_t>(accumulator, bucket);
     for (int64_t i = 0; i < bucket.count; ++i) {
       const double value = std::ldexp(static_cast<double>(fixed[i]), -exponents[bucket.first_parameter]);
       EXPECT_NEAR(value, plain[bucket.offset + i], 1e-13);
@@ -158,8 +178,8 @@ TEST(ExactReductionTest, IsAsPreciseAsDouble) {
 
 TEST(AccumulatorTest, Float32SumsInOrder) {
   const ParameterLayout layout = testing::MakeLayout({10, 3});
-  GradientAccumulator accumulator(&layout, Mode::kFloat32, kMicroBatches);
-  EXPECT_EQ(accumulator.element_bytes(), sizeof(float));
+  const auto made = MakeAccumulator(layout, Mode::kFloat32);
+  GradientAccumulator& accumulator = *made;
   // Step 1 uses the accumulator again, and its sums must replace those of step 0.
   for (int step = 0; step < 2; ++step) {
     accumulator.Begin(step, 0, {});
@@ -170,7 +190,8 @@ TEST(AccumulatorTest, Float32SumsInOrder) {
       for (int64_t i = 0; i < layout.total; ++i) plain[i] = m == 0 ? gradient[i] : plain[i] + gradient[i];
     }
     const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, 1000);
-    EXPECT_EQ(std::memcmp(accumulator.Data(buckets[0]), plain.data(), plain.size() * sizeof(float)), 0);
+    const std::span<float> sums = SumsOf<float>(accumulator, buckets[0]);
+    EXPECT_EQ(std::vector<float>(sums.begin(), sums.end()), plain);
     EXPECT_EQ(accumulator.held(), (std::vector<int>{0, 1, 2}));
   }
 }
@@ -181,15 +202,15 @@ TEST(AccumulatorTest, WithoutMicroBatchesTheSumsAreZero) {
   const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, 5);
   ASSERT_EQ(buckets.size(), 2u);
   for (Mode mode : {Mode::kExact, Mode::kFloat32}) {
-    GradientAccumulator accumulator(&layout, mode, kMicroBatches);
+    const auto made = MakeAccumulator(layout, mode);
+    GradientAccumulator& accumulator = *made;
     accumulator.Begin(0, 0, exponents);
     AddMicroBatch(layout, testing::RandomGradient(layout, 1.0, 1), 0, &accumulator);
     accumulator.Begin(1, 0, exponents);
     EXPECT_TRUE(accumulator.held().empty());
     for (const GradientBucket& bucket : buckets) {
-      const char* data = static_cast<const char*>(accumulator.Data(bucket));
-      const size_t bytes = bucket.count * accumulator.element_bytes();
-      EXPECT_EQ(std::count(data, data + bytes, 0), static_cast<ptrdiff_t>(bytes));
+      const std::span<char> sums = SumsOf<char>(accumulator, bucket);
+      EXPECT_EQ(std::count(sums.begin(), sums.end(), 0), static_cast<ptrdiff_t>(sums.size()));
     }
     EXPECT_EQ(EncodeRecord(accumulator.record()), EncodeRecord(EmptyRecord(1, 0, 3)));
   }
@@ -202,10 +223,11 @@ TEST(AccumulatorTest, HeldMicroBatchesSurviveAReductionThatCameToNothing) {
   const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, 1000);
   const auto gradient = [&](int m) { return testing::RandomGradient(layout, 1.0, m); };
   const auto sums = [&](GradientAccumulator& a) {
-    const int64_t* data = static_cast<const int64_t*>(a.Data(buckets[0]));
-    return std::vector<int64_t>(data, data + layout.total);
+    const std::span<int64_t> data = SumsOf<int64_t>(a, buckets[0]);
+    return std::vector<int64_t>(data.begin(), data.end());
   };
-  GradientAccumulator straight(&layout, Mode::kExact, 3), interrupted(&layout, Mode::kExact, 3);
+  const auto one = MakeAccumulator(layout, Mode::kExact, 3), other = MakeAccumulator(layout, Mode::kExact, 3);
+  GradientAccumulator &straight = *one, &interrupted = *other;
   straight.Begin(5, 0, exponents);
   for (int m : {0, 1, 2}) AddMicroBatch(layout, gradient(m), m, &straight);
   interrupted.Begin(5, 0, exponents);
@@ -222,7 +244,8 @@ TEST(AccumulatorTest, NanAndInfinityReachTheRecordFromAnyMicroBatch) {
   const ParameterLayout layout = testing::MakeLayout({100, 20, 7});
   for (Mode mode : {Mode::kExact, Mode::kFloat32}) {
     for (float bad : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
-      GradientAccumulator accumulator(&layout, mode, kMicroBatches);
+      const auto made = MakeAccumulator(layout, mode);
+      GradientAccumulator& accumulator = *made;
       accumulator.Begin(0, 0, std::vector<int32_t>(3, 30));
       for (int m = 0; m < 4; ++m) {
         std::vector<float> gradient = testing::RandomGradient(layout, 1.0, m);
@@ -239,25 +262,32 @@ TEST(AccumulatorTest, NanAndInfinityReachTheRecordFromAnyMicroBatch) {
 TEST(AccumulatorTest, RefusesBackwardsThatAreNotWhole) {
   const ParameterLayout layout = testing::MakeLayout({4, 4});
   const std::vector<float> gradient(4, 1.0f);
-  GradientAccumulator accumulator(&layout, Mode::kFloat32, 3);
+  const auto accumulator = MakeAccumulator(layout, Mode::kFloat32, 3);
+  // Plays a backward that delivers the gradients of these parameters.
+  const auto backward = [&](int index, const std::vector<int>& parameters, const absl::StatusOr<LossSum>& loss) {
+    const absl::StatusOr<int> slot = accumulator->Open(index);
+    EXPECT_TRUE(slot.ok());
+    for (int p : parameters) accumulator->Add(*slot, p, gradient);
+    accumulator->Close(*slot, loss);
+    return accumulator->Take(/*wait=*/true);
+  };
   const LossSum loss{.sum = 1, .count = 1};
 
-  accumulator.Begin(0, 0, {});
-  accumulator.Add(1, gradient);
-  const absl::Status missing = accumulator.MicroBatchDone(0, loss);
+  accumulator->Begin(0, 0, {});
+  const absl::Status missing = backward(0, {1}, loss);
   EXPECT_EQ(missing.code(), absl::StatusCode::kInternal);
   EXPECT_NE(missing.message().find("p0"), absl::string_view::npos);
 
-  accumulator.Begin(0, 0, {});
-  for (int p : {1, 1, 0}) accumulator.Add(p, gradient);
-  EXPECT_FALSE(accumulator.MicroBatchDone(0, loss).ok());
+  accumulator->Begin(0, 0, {});
+  EXPECT_FALSE(backward(0, {1, 1, 0}, loss).ok());
+
+  accumulator->Begin(0, 0, {});
+  EXPECT_EQ(backward(0, {1, 0}, absl::OutOfRangeError("no loss")), absl::OutOfRangeError("no loss"));
 
   for (int wrong : {0, -1, 3}) {
-    accumulator.Begin(0, 0, {});
-    for (int p : {1, 0}) accumulator.Add(p, gradient);
-    ASSERT_TRUE(accumulator.MicroBatchDone(0, loss).ok());
-    for (int p : {1, 0}) accumulator.Add(p, gradient);
-    EXPECT_EQ(accumulator.MicroBatchDone(wrong, loss).code(), absl::StatusCode::kInternal) << wrong;
+    accumulator->Begin(0, 0, {});
+    ASSERT_TRUE(backward(0, {1, 0}, loss).ok());
+    EXPECT_EQ(backward(wrong, {1, 0}, loss).code(), absl::StatusCode::kInternal) << wrong;
   }
 }
 

@@ -8,9 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "worker/contract/model_interface.h"
+#include "worker/device/contract/device.h"
 #include "worker/train/arithmetic/gradient_buckets.h"
-#include "worker/train/arithmetic/gradient_view.h"
+#include "worker/train/arithmetic/gradient_buffer.h"
 
 namespace rekindle::train {
 
@@ -19,13 +22,16 @@ inline constexpr int64_t kNormBlockElements = 65536;
 // SquaresGatherer is thread-compatible.
 class SquaresGatherer {
  public:
-  explicit SquaresGatherer(const ParameterLayout& layout);
-  // Adds the squares of a reduced bucket while the bucket is still in the cache. They replace those that were gathered
-  // from the same bucket before. `exponents` has one value a parameter when gradient.fixed is set, else it is ignored.
-  void Add(const GradientView& gradient, std::span<const int32_t> exponents, const GradientBucket& bucket);
-  // Returns the sum of squares over the newest values of every bucket. The sum is not finite exactly when an element is
-  // not finite.
-  double Total() const;
+  // `device` must outlive the SquaresGatherer.
+  SquaresGatherer(device::Device& device, const ParameterLayout& layout);
+  // Allocates what the squares need. Returns RESOURCE_EXHAUSTED if the device has no room.
+  absl::Status Allocate();
+  // Queues the squares of a reduced bucket on the compute queue. They replace those that were gathered from the same
+  // bucket before. `exponents` has one value a parameter if the gradient is in fixed point, else it is ignored.
+  void Add(const GradientBuffer& gradient, std::span<const int32_t> exponents, const GradientBucket& bucket);
+  // Waits until all squares are there. Returns the sum of squares over the newest values of every bucket, or the error
+  // of the device. The sum is not finite exactly when an element is not finite.
+  absl::StatusOr<double> Total() const;
 
  private:
   // Describes the elements of one parameter that lie in one block of the flat gradient.
@@ -33,17 +39,21 @@ class SquaresGatherer {
     int64_t offset;
     int64_t count;
     bool ends_block;
-    double squares = 0;
   };
+  device::Range SquaresOf(size_t first, size_t end) const;
+
+  device::Device& device_;
   std::vector<Piece> pieces_;
   // `first_piece_` holds for each parameter the index of its first Piece in `pieces_`, and at its end the number of all
   // pieces.
   std::vector<size_t> first_piece_;
+  // `squares_` has the sum of squares of each piece, as a double.
+  device::PinnedMemory squares_;
 };
 
 // Returns the sum of squares of a gradient that is complete. SquaresGatherer gets a gradient bucket by bucket instead.
-double GradientSumOfSquares(const ParameterLayout& layout, const GradientView& gradient,
-                            std::span<const int32_t> exponents);
+absl::StatusOr<double> GradientSumOfSquares(device::Device& device, const ParameterLayout& layout,
+                                            const GradientBuffer& gradient, std::span<const int32_t> exponents);
 
 }  // namespace rekindle::train
 

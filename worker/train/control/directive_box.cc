@@ -28,10 +28,11 @@ int64_t DirectiveBox::Version() const {
   return version_;
 }
 
-void DirectiveBox::WaitForChange(int64_t seen, double seconds) const {
+bool DirectiveBox::WaitForChange(int64_t seen, double seconds) const {
   common::MutexLock lock(mutex_);
   changed_.WaitFor(lock, std::chrono::duration<double>(seconds),
                    [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return version_ != seen || closed_; });
+  return !closed_;
 }
 
 }  // namespace rekindle::train

@@ -21,8 +21,9 @@ class DirectiveBox {
   Directive Latest() const;
   // Returns the version of the directive, a number that grows with each Put().
   int64_t Version() const;
-  // Waits until Version() differs from `seen`, until the box is closed, or until `seconds` have passed.
-  void WaitForChange(int64_t seen, double seconds) const;
+  // Waits until Version() differs from `seen`, until the box is closed, or until `seconds` have passed. Returns false
+  // if the box is closed.
+  bool WaitForChange(int64_t seen, double seconds) const;
 
  private:
   mutable common::Mutex mutex_;

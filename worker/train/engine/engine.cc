@@ -25,12 +25,14 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       reporter_(parts_.control),
       watch_(parts_.control.directives()),
       teller_(parts_.control, reporter_, parts_.metrics, parts_.timeline),
-      placement_(MakePlacement(options_.spec, parts_.model.layout(), reporter_)),
-      state_(placement_->Zero()),
+      model_(parts_.device, parts_.model),
+      exchanges_(parts_.device),
+      placement_(MakePlacement(parts_.device, options_.spec, parts_.model.layout(), reporter_)),
       judge_(options_.spec, parts_.model.layout()),
-      steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics),
+      steps_(parts_.device, model_, parts_.batches, options_.spec, reporter_, parts_.metrics),
       saver_({.spec_digest = options_.spec_digest, .retention = options_.retention},
-             {.spec = options_.spec,
+             {.device = parts_.device,
+              .spec = options_.spec,
               .layout = parts_.model.layout(),
               .placement = *placement_,
               .control = parts_.control,
@@ -39,7 +41,6 @@ Engine::Engine(EngineOptions options, EngineParts parts)
               .open_store = parts_.open_store,
               .clock = parts_.clock,
               .stopping = [this] { return stopping_.load(); }}) {
-  parts_.model.BindWeights(state_.weights.data());
   if (parts_.checkpoints != nullptr) {
     search_ = std::make_unique<CheckpointSearch>(*parts_.checkpoints, reporter_, common::SteadySeconds);
   }
@@ -48,6 +49,16 @@ Engine::Engine(EngineOptions options, EngineParts parts)
 Engine::~Engine() = default;
 
 void Engine::Stop() { stopping_ = true; }
+
+absl::Status Engine::Allocate() {
+  absl::StatusOr<TrainState> state = placement_->Zero();
+  if (!state.ok()) return state.status();
+  state_ = *std::move(state);
+  if (absl::Status status = steps_.Allocate(); !status.ok()) return status;
+  // Nothing that is exchanged is longer than an exact gradient.
+  constexpr int64_t kMostBytes = 8;
+  return exchanges_.Allocate(parts_.model.layout().total * kMostBytes);
+}
 
 absl::Status Engine::Run() {
   teller_.Introduce({.data_fingerprint = options_.data_fingerprint,
@@ -135,8 +146,9 @@ void Engine::RunGeneration(const Membership& membership) {
   if (!communicator.ok()) return;
   comm::Communicator& connected = **communicator;
   teller_.Connected(rank, generation_, parts_.clock() - start);
-  GenerationRun run(membership, connected, PartsOfGeneration());
-  const absl::Status status = WatchedRun(membership, connected, run);
+  const std::unique_ptr<device::Exchange> exchange = exchanges_.Make(connected);
+  GenerationRun run(membership, *exchange, PartsOfGeneration());
+  const absl::Status status = WatchedRun(membership, *exchange, run);
   if (status.ok()) return;
   const bool communicator_failed = !connected.status().ok();
   // The communicator is aborted first, so that no other thread still reads the gradients when they change.
@@ -192,7 +204,8 @@ bool Engine::Superseded(int generation) const {
 }
 
 GenerationParts Engine::PartsOfGeneration() {
-  return {.spec = options_.spec,
+  return {.device = parts_.device,
+          .spec = options_.spec,
           .layout = parts_.model.layout(),
           .control = parts_.control,
           .reporter = reporter_,
@@ -207,23 +220,24 @@ GenerationParts Engine::PartsOfGeneration() {
           .stopping = [this] { return stopping_.load(); }};
 }
 
-absl::Status Engine::WatchedRun(const Membership& membership, comm::Communicator& communicator, GenerationRun& run) {
+absl::Status Engine::WatchedRun(const Membership& membership, device::Exchange& exchange, GenerationRun& run) {
+  comm::Communicator& communicator = exchange.communicator();
   // The interruption is reported before the abort, so that a step whose exchange ends in between is not applied.
   watch_.Enter(membership.generation, [&](const absl::Status& why) {
     log::Warning("generation ends", {{"error", std::string(why.message())}});
     reporter_.Interrupt(membership.generation, membership, why, {});
     communicator.Abort(why);
   });
-  absl::Status status = TakeState(membership, communicator, run);
+  absl::Status status = TakeState(membership, exchange, run);
   if (status.ok()) saver_.Join(membership, state_.scalars.step);
   if (status.ok()) status = run.Run();
   watch_.Leave();
   return status;
 }
 
-absl::Status Engine::TakeState(const Membership& membership, comm::Communicator& communicator,
-                               const GenerationRun& run) {
+absl::Status Engine::TakeState(const Membership& membership, device::Exchange& exchange, const GenerationRun& run) {
   using enum Membership::Source;
+  comm::Communicator& communicator = exchange.communicator();
   const Membership::Source source = membership.source;
   const bool reads = source == kCheckpoint || (source == kInitial && parts_.load_weights != nullptr);
   if (reads) communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
@@ -236,7 +250,7 @@ absl::Status Engine::TakeState(const Membership& membership, comm::Communicator&
   if (source == kCheckpoint) status = RestoreCheckpoint(membership);
   if (source == kRank) {
     const auto may_swap = [this] { return reporter_.BeginApply(); };
-    status = placement_->Transfer(communicator, membership, may_swap, state_);
+    status = placement_->Transfer(exchange, membership, may_swap, state_);
     if (!status.ok()) steps_.Forget();
   }
   if (status.ok() && receives) {
@@ -244,7 +258,7 @@ absl::Status Engine::TakeState(const Membership& membership, comm::Communicator&
     has_state_ = true;
     reporter_.EndApply(state_.scalars.step, state_.scalars.attempt, run.Assigned());
   }
-  if (status.ok()) status = placement_->ReleaseUnwanted(communicator, state_);
+  if (status.ok()) status = placement_->ReleaseUnwanted(exchange, state_);
   // In a step a rank waits only a short time for the others, but reading the state or the weights from the store takes
   // long. So no rank steps before every rank has read them.
   if (status.ok() && reads) status = comm::Barrier(communicator);
@@ -252,15 +266,17 @@ absl::Status Engine::TakeState(const Membership& membership, comm::Communicator&
 }
 
 absl::Status Engine::StartAfresh() {
-  TrainState fresh = placement_->Zero();
-  fresh.scalars.loss_scale = judge_.InitialLossScale();
-  parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
-  const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
+  // A rank without a state gives up its memory first, because a device may have no room for two.
+  if (!has_state_) state_ = {};
+  absl::StatusOr<TrainState> fresh = placement_->Zero();
+  if (!fresh.ok()) return fresh.status();
+  fresh->scalars.loss_scale = judge_.InitialLossScale();
+  const absl::Status loaded = model_.Initialize(options_.spec.seed, parts_.load_weights, fresh->weights);
+  const bool applies = loaded.ok() && reporter_.BeginApply();
+  if (applies || !has_state_) state_ = *std::move(fresh);
   if (!loaded.ok()) return loaded;
-  if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was made");
-  state_ = std::move(fresh);
+  if (!applies) return absl::AbortedError("interrupted before the state was made");
   placement_->Replaced(true);
-  parts_.model.BindWeights(state_.weights.data());
   return absl::OkStatus();
 }
 
@@ -268,9 +284,13 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
   // The checkpoint is restored into new memory, so that an interruption leaves the present state whole. A rank without
   // a state restores into the memory that it already has, because using mapped pages again costs nothing.
-  TrainState target = has_state_ ? placement_->Zero() : std::move(state_);
-  const auto restored = ReadCheckpoint(*parts_.checkpoints, membership,
-                                       {options_.spec_digest, parts_.model.layout(), placement_->Wanted()}, &target);
+  absl::StatusOr<TrainState> made = has_state_ ? placement_->Zero() : std::move(state_);
+  if (!made.ok()) return made.status();
+  TrainState target = *std::move(made);
+  const absl::Status room = placement_->MakeRoom(target);
+  const FittingCheckpoint fitting{options_.spec_digest, parts_.model.layout(), placement_->Wanted()};
+  const absl::StatusOr<checkpoint::Restored> restored =
+      room.ok() ? ReadCheckpoint(parts_.device, *parts_.checkpoints, membership, fitting, &target) : room;
   const bool applies = restored.ok() && reporter_.BeginApply();
   // After a restore that failed or was interrupted, a rank without a state takes its memory back, but the memory does
   // not count as a state.
@@ -288,7 +308,6 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
     return absl::AbortedError(restored.status().message());
   }
   if (!applies) return absl::AbortedError("interrupted before the state was restored");
-  parts_.model.BindWeights(state_.weights.data());
   saver_.Restored(state_.scalars.step);
   const auto world_size = static_cast<int>(membership.members.size());
   teller_.Restored({membership.generation, state_.scalars.step, world_size}, membership.checkpoint, *restored);

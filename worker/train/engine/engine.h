@@ -22,6 +22,8 @@
 #include "worker/contract/batch_source.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
+#include "worker/device/contract/device.h"
+#include "worker/device/exchange/exchange_maker.h"
 #include "worker/train/control/control_plane.h"
 #include "worker/train/control/reporter.h"
 #include "worker/train/engine/generation_parts.h"
@@ -34,6 +36,7 @@
 #include "worker/train/save/saver.h"
 #include "worker/train/state/placement.h"
 #include "worker/train/state/train_state.h"
+#include "worker/train/step/device_model.h"
 #include "worker/train/step/judgement.h"
 #include "worker/train/step/step.h"
 #include "worker/train/step/trainer_metrics.h"
@@ -67,6 +70,8 @@ struct EngineOptions {
 
 // All parts must outlive the engine. `checkpoints` is null if the job has no store.
 struct EngineParts {
+  // The state lies in the memory of `device`, and the steps run there.
+  device::Device& device;
   Model& model;
   BatchSource& batches;
   ControlPlane& control;
@@ -93,6 +98,9 @@ class Engine {
   Engine(EngineOptions options, EngineParts parts);
   ~Engine();
 
+  // Takes all that the rank needs of its device. It must be called once, before Run(). Returns RESOURCE_EXHAUSTED, with
+  // the bytes, if the device has no room.
+  absl::Status Allocate();
   // Trains until the directive says EXIT or Stop() is called, and returns OK then. If this trainer cannot go on,
   // returns an error, which has been reported already.
   absl::Status Run();
@@ -108,10 +116,10 @@ class Engine {
   void RunGeneration(const Membership& membership);
   absl::Status TakeMicroBatch(int micro_batch);
   absl::StatusOr<std::unique_ptr<comm::Communicator>> ConnectTo(const Membership& membership, int rank);
-  absl::Status WatchedRun(const Membership& membership, comm::Communicator& communicator, GenerationRun& run);
+  absl::Status WatchedRun(const Membership& membership, device::Exchange& exchange, GenerationRun& run);
   GenerationParts PartsOfGeneration();
 
-  absl::Status TakeState(const Membership& membership, comm::Communicator& communicator, const GenerationRun& run);
+  absl::Status TakeState(const Membership& membership, device::Exchange& exchange, const GenerationRun& run);
   absl::Status StartAfresh();
   absl::Status RestoreCheckpoint(const Membership& membership);
 
@@ -124,6 +132,8 @@ class Engine {
   Reporter reporter_;
   GenerationWatch watch_;
   Teller teller_;
+  DeviceModel model_;
+  device::ExchangeMaker exchanges_;
   const std::unique_ptr<Placement> placement_;
   TrainState state_;
   bool has_state_ = false;

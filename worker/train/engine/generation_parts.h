@@ -8,6 +8,7 @@
 #include "common/time/clock.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
+#include "worker/device/contract/device.h"
 #include "worker/train/control/control_plane.h"
 #include "worker/train/control/reporter.h"
 #include "worker/train/engine/teller.h"
@@ -38,6 +39,7 @@ struct RankSpeed {
 
 // Names the parts of a trainer that its generations use. All of them outlive each generation.
 struct GenerationParts {
+  device::Device& device;
   const TrainSpec& spec;
   const ParameterLayout& layout;
   ControlPlane& control;

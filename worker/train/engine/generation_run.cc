@@ -25,13 +25,13 @@ std::vector<StepRange> RangesOf(const Membership& membership) {
 
 }  // namespace
 
-GenerationRun::GenerationRun(const Membership& membership, comm::Communicator& communicator,
-                             const GenerationParts& parts)
+GenerationRun::GenerationRun(const Membership& membership, device::Exchange& exchange, const GenerationParts& parts)
     : membership_(membership),
-      communicator_(communicator),
+      exchange_(exchange),
+      communicator_(exchange.communicator()),
       parts_(parts),
       ranges_(RangesOf(membership)),
-      stragglers_(communicator.rank(), parts.speed.straggling) {}
+      stragglers_(communicator_.rank(), parts.speed.straggling) {}
 
 absl::Status GenerationRun::Run() {
   parts_.reporter.Assign(Assigned());
@@ -103,7 +103,7 @@ absl::Status GenerationRun::OneStep() {
   const StateScalars& scalars = parts_.state.scalars;
   StepOutcome outcome;
   absl::Status status =
-      Computed([&] { return parts_.steps.Run(scalars, Assigned(), Extras(), communicator_, &outcome); });
+      Computed([&] { return parts_.steps.Run(parts_.state, Assigned(), Extras(), exchange_, &outcome); });
   if (!status.ok()) return status;
   parts_.saver.Gather(outcome.messages);
   FollowSpeeds(outcome);
@@ -176,7 +176,7 @@ absl::Status GenerationRun::PlanAndPrepare(const StepOutcome& outcome, const Jud
   learning_rate_.reset();
   if (judgement.verdict == Verdict::kApply) {
     learning_rate_ = LearningRate(spec.optimizer, spec.schedule, scalars.step, spec.steps, judgement.scalars.levers);
-    update = PlanUpdate(parts_.layout, outcome.gradient, outcome.record.tokens, spec.optimizer, *learning_rate_,
+    update = PlanUpdate(*outcome.gradient, outcome.squares, outcome.record.tokens, spec.optimizer, *learning_rate_,
                         spec.clip_norm, scalars);
   }
   if (update && update->result.found_inf) {
@@ -184,7 +184,7 @@ absl::Status GenerationRun::PlanAndPrepare(const StepOutcome& outcome, const Jud
                                       ": the gradient's norm is not finite; lower optimizer.learning_rate");
   }
   const double start = parts_.clock();
-  const absl::Status status = parts_.placement.Prepare(std::move(update), outcome.reduced, communicator_, parts_.state);
+  const absl::Status status = parts_.placement.Prepare(std::move(update), outcome.gradient, exchange_, parts_.state);
   parts_.teller.Prepared(parts_.clock() - start);
   return status;
 }
@@ -198,7 +198,7 @@ absl::Status GenerationRun::Apply(const StepOutcome& outcome, Judgement judgemen
     if (absl::Status status = parts_.placement.Apply(parts_.state); !status.ok()) return status;
   }
   if (judgement.verdict == Verdict::kApply) {
-    UpdateBuffers(parts_.layout, outcome.gradient, parts_.spec.micro_batches(), &parts_.state);
+    UpdateBuffers(parts_.device, parts_.layout, *outcome.gradient, parts_.spec.micro_batches(), parts_.state);
   }
   scalars = std::move(judgement.scalars);
   const bool goes_on = redo || !outcome.yield;
@@ -253,7 +253,7 @@ absl::Status GenerationRun::Finish() {
     if (!status.ok()) return status;
   }
   if (absl::Status status = NoteFinal(); !status.ok()) return status;
-  const absl::StatusOr<std::string> digest = parts_.placement.Digest(communicator_, parts_.state);
+  const absl::StatusOr<std::string> digest = parts_.placement.Digest(exchange_, parts_.state);
   if (!digest.ok()) return digest.status();
   communicator_.Close();
   parts_.teller.Finished(step, *digest, stop_reason_);
@@ -268,7 +268,7 @@ absl::Status GenerationRun::EvaluateFinal() {
   if (membership_.finishing && !anyone_new) return absl::OkStatus();
   StepRecord evaluation;
   absl::Status status = Computed([&] {
-    return parts_.steps.Evaluate(parts_.state.scalars, ranges_.of(communicator_.rank()), communicator_, &evaluation);
+    return parts_.steps.Evaluate(parts_.state, ranges_.of(communicator_.rank()), communicator_, &evaluation);
   });
   if (!status.ok()) return status;
   parts_.teller.Evaluation(evaluation);

@@ -1,6 +1,6 @@
 // Runs one generation on this rank, from the moment at which its ranks are connected and all have the state.
 //
-// A GenerationRun is made for one communicator. What it remembers holds for this generation alone, so each generation
+// A GenerationRun is made for one exchange. What it remembers holds for this generation alone, so each generation
 // gets a new GenerationRun. What outlives a generation is in GenerationParts.
 #ifndef REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_
 #define REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_
@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "worker/comm/contract/communicator.h"
+#include "worker/device/exchange/exchange.h"
 #include "worker/train/control/membership.h"
 #include "worker/train/engine/generation_parts.h"
 #include "worker/train/engine/teller.h"
@@ -26,7 +27,7 @@ namespace rekindle::train {
 class GenerationRun {
  public:
   // All arguments of the constructor must outlive the GenerationRun.
-  GenerationRun(const Membership& membership, comm::Communicator& communicator, const GenerationParts& parts);
+  GenerationRun(const Membership& membership, device::Exchange& exchange, const GenerationParts& parts);
 
   // Makes steps until the job is done or all ranks agree to yield, and returns OK then. Otherwise returns the error
   // that ended the generation. REQUIRES: the state is that of the membership's step, and the saver has joined the
@@ -58,6 +59,8 @@ class GenerationRun {
   Moment Now() const;
 
   const Membership& membership_;
+  device::Exchange& exchange_;
+  // `communicator_` is that of `exchange_`.
   comm::Communicator& communicator_;
   const GenerationParts parts_;
   StepRanges ranges_;

@@ -17,8 +17,10 @@
 #include "common/log/log.h"
 #include "common/time/clock.h"
 #include "worker/comm/testing/in_process.h"
+#include "worker/device/exchange/exchange_maker.h"
 #include "worker/train/testing/bigram_model.h"
 #include "worker/train/testing/fake_control.h"
+#include "worker/train/testing/host_state.h"
 #include "worker/train/testing/memory_checkpoints.h"
 #include "worker/train/testing/small_spec.h"
 
@@ -39,8 +41,8 @@ class Rank {
   Rank(TrainSpec spec, MemoryCheckpoints* store, const std::string& name)
       : spec_(std::move(spec)), client_(store != nullptr ? store->ClientOf(name) : nullptr) {
     state_.scalars.loss_scale = judge_.InitialLossScale();
-    model.Initialize(spec_.seed, state_.weights.span());
-    model.BindWeights(state_.weights.data());
+    EXPECT_TRUE(model_.Initialize(spec_.seed, nullptr, state_.weights).ok());
+    EXPECT_TRUE(steps_.Allocate().ok());
   }
 
   // Runs a generation of this rank, from the state that the rank has now until the generation ends.
@@ -49,8 +51,11 @@ class Rank {
     reporter_.Enter(membership);
     saver_.Enter(membership.generation, communicator.rank());
     saver_.Join(membership, step());
-    GenerationRun run(membership, communicator, parts_);
+    device::ExchangeMaker exchanges(TestHost());
+    const std::unique_ptr<device::Exchange> exchange = exchanges.Make(communicator);
+    GenerationRun run(membership, *exchange, parts_);
     absl::Status status = placement_->Enter(membership, communicator.rank());
+    if (status.ok()) status = placement_->MakeRoom(state_);
     if (status.ok()) status = run.Run();
     if (!status.ok()) communicator.Abort(status);
     out_of_memory = run.out_of_memory();
@@ -70,13 +75,15 @@ class Rank {
   MetricsBoard metrics_;
   Timeline timeline_{"", "rank"};
   Teller teller_{control, reporter_, metrics_, timeline_};
-  const std::unique_ptr<Placement> placement_ = MakePlacement(spec_, model.layout(), reporter_);
-  TrainState state_ = placement_->Zero();
+  const std::unique_ptr<Placement> placement_ = MakePlacement(TestHost(), spec_, model.layout(), reporter_);
+  TrainState state_ = *placement_->Zero();
   const StepJudge judge_{spec_, model.layout()};
-  StepRunner steps_{model, batches_, spec_, reporter_, metrics_};
+  DeviceModel model_{TestHost(), model};
+  StepRunner steps_{TestHost(), model_, batches_, spec_, reporter_, metrics_};
   RankSpeed speed_;
   Saver saver_{{.spec_digest = "spec"},
-               {.spec = spec_,
+               {.device = TestHost(),
+                .spec = spec_,
                 .layout = model.layout(),
                 .placement = *placement_,
                 .control = control,
@@ -84,7 +91,8 @@ class Rank {
                 .checkpoints = client_.get(),
                 .clock = common::SteadySeconds,
                 .stopping = [] { return false; }}};
-  const GenerationParts parts_{.spec = spec_,
+  const GenerationParts parts_{.device = TestHost(),
+                               .spec = spec_,
                                .layout = model.layout(),
                                .control = control,
                                .reporter = reporter_,

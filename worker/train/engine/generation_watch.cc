@@ -52,14 +52,17 @@ void GenerationWatch::EndIfOver() {
 }
 
 void GenerationWatch::Run() {
-  while (!stopping_) {
+  // Once the box is closed, waiting for another directive would be a loop without a pause.
+  for (bool is_open = true; is_open && !stopping_;) {
     const int64_t version = directives_.Version();
     {
       const common::MutexLock lock(mutex_);
       EndIfOver();
     }
-    directives_.WaitForChange(version, kIdleSeconds);
+    is_open = directives_.WaitForChange(version, kIdleSeconds);
   }
+  const common::MutexLock lock(mutex_);
+  EndIfOver();
 }
 
 }  // namespace rekindle::train

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "checkpoint/client/client.h"
 #include "worker/contract/model_interface.h"
+#include "worker/device/contract/device.h"
 #include "worker/train/control/membership.h"
 #include "worker/train/state/train_state.h"
 
@@ -21,11 +22,12 @@ struct FittingCheckpoint {
   const std::vector<checkpoint::ElementRange>* wanted = nullptr;
 };
 
-// Reads the checkpoint that the membership names into `target`, whose memory must be large enough. After an error
-// `target` still has its memory but holds no valid state. Returns FAILED_PRECONDITION if another job spec made the
-// checkpoint.
-absl::StatusOr<checkpoint::Restored> ReadCheckpoint(checkpoint::CheckpointClient& store, const Membership& membership,
-                                                    const FittingCheckpoint& fitting, TrainState* target);
+// Reads the checkpoint that the membership names into `target`, which must have memory on `device` for all that this
+// rank needs. After an error `target` still has its memory but holds no valid state. Returns FAILED_PRECONDITION if
+// another job spec made the checkpoint, and the error of the device, if it has one.
+absl::StatusOr<checkpoint::Restored> ReadCheckpoint(device::Device& device, checkpoint::CheckpointClient& store,
+                                                    const Membership& membership, const FittingCheckpoint& fitting,
+                                                    TrainState* target);
 
 }  // namespace rekindle::train
 

@@ -124,7 +124,8 @@ double PeakBytes() {
   return 0;
 }
 
-absl::StatusOr<double> SecondsOfTrial(const TrainSpec& spec, Model& model, BatchSource& batches, Connect connect) {
+absl::StatusOr<double> SecondsOfTrial(device::Device& device, const TrainSpec& spec, Model& model, BatchSource& batches,
+                                      Connect connect) {
   Engine* running = nullptr;
   TimedModel timed(model, [&] { running->Stop(); });
   SoloControl control;
@@ -134,14 +135,17 @@ absl::StatusOr<double> SecondsOfTrial(const TrainSpec& spec, Model& model, Batch
   options.trainer = SoloControl::kTrainer;
   options.spec = SpecOfTrial(spec);
   try {
-    Engine engine(std::move(options), {.model = timed,
+    Engine engine(std::move(options), {.device = device,
+                                       .model = timed,
                                        .batches = batches,
                                        .control = control,
                                        .connect = std::move(connect),
                                        .metrics = metrics,
                                        .timeline = timeline});
     running = &engine;
-    if (absl::Status status = engine.Run(); !status.ok()) return status;
+    absl::Status status = engine.Allocate();
+    if (status.ok()) status = engine.Run();
+    if (!status.ok()) return status;
   } catch (const std::exception& error) {
     return FromException(error);
   }

@@ -9,6 +9,7 @@
 #include "worker/contract/batch_source.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
+#include "worker/device/contract/device.h"
 #include "worker/train/engine/engine.h"
 #include "worker/train/micro_batch/search.h"
 
@@ -24,9 +25,10 @@ void VolunteerToBeKilled();
 // Returns the highest memory use of this process so far, in bytes.
 double PeakBytes();
 
-// Returns the seconds of the forward and backward of a micro-batch of `spec.micro_batch` samples: the fastest of a few.
-// Returns RESOURCE_EXHAUSTED if memory ran out, and otherwise the errors of Engine::Run.
-absl::StatusOr<double> SecondsOfTrial(const TrainSpec& spec, Model& model, BatchSource& batches, Connect connect);
+// Returns the seconds of the forward and backward of a micro-batch of `spec.micro_batch` samples on `device`: the
+// fastest of a few. Returns RESOURCE_EXHAUSTED if memory ran out, and otherwise the errors of Engine::Run.
+absl::StatusOr<double> SecondsOfTrial(device::Device& device, const TrainSpec& spec, Model& model, BatchSource& batches,
+                                      Connect connect);
 
 // ToJson and TrialFromJson pass the outcome of a trial from its process to the process that started it.
 std::string ToJson(const absl::StatusOr<MicroBatchTrial>& trial);

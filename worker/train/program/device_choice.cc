@@ -3,14 +3,18 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/agreed/exit_codes.h"
+#include "common/digest/hash.h"
 #include "common/log/log.h"
 #include "common/process/last_words.h"
 #include "common/sync/mutex.h"
+#include "worker/device/fake/fake_device.h"
+#include "worker/device/host/host_device.h"
 #include "worker/models/declared/device.h"
 #include "worker/train/program/cuda_plugin.h"
 
@@ -59,6 +63,17 @@ absl::Status ChooseDevice(const Flags& flags, TrainerJob* job) {
   if (const absl::Status loaded = models::LoadCuda(job->spec.exact); !loaded.ok()) return loaded;
   job->model.device = models::ComputeDevice::kCuda;
   return absl::OkStatus();
+}
+
+std::unique_ptr<device::Device> MakeDevice(const Flags& flags) {
+  if (flags.device != kFakeDevice) return device::MakeHostDevice();
+  device::FakeOptions options{.seed = common::Xxh3_64(flags.trainer.data(), flags.trainer.size()),
+                              .on_report = [](const std::string& report) {
+                                log::Error("the device is used wrongly", {{"report", report}});
+                                std::abort();
+                              }};
+  if (flags.device_memory > 0) options.memory_bytes = static_cast<int64_t>(flags.device_memory);
+  return device::MakeFakeDevice(options);
 }
 
 void EndWithoutDevice(const Flags& flags, const absl::Status& why) {

@@ -2,7 +2,10 @@
 #ifndef REKINDLE_WORKER_TRAIN_PROGRAM_DEVICE_CHOICE_H_
 #define REKINDLE_WORKER_TRAIN_PROGRAM_DEVICE_CHOICE_H_
 
+#include <memory>
+
 #include "absl/status/status.h"
+#include "worker/device/contract/device.h"
 #include "worker/train/program/trainer_flags.h"
 #include "worker/train/sessions/job_file.h"
 
@@ -13,6 +16,10 @@ namespace rekindle::train {
 // GPU would train at a hundredth of its speed. If the driver does not answer, the process ends as EndWithoutDevice
 // says.
 absl::Status ChooseDevice(const Flags& flags, TrainerJob* job);
+
+// Makes the device in whose memory the trainer keeps its state. With a GPU this is still the host, and the model copies
+// the weights to the GPU. A fake device ends the process with a message if its user breaks a rule.
+std::unique_ptr<device::Device> MakeDevice(const Flags& flags);
 
 // Leaves `why` as the trainer's last words, and ends the process with the exit code kExitDeviceGone. No destructor
 // runs, because those of a driver that has failed may never return.

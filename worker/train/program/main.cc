@@ -153,6 +153,30 @@ EngineOptions OptionsOf(const Flags& flags, const TrainerJob& job, const data::O
   return options;
 }
 
+// Returns a function that opens stores of the job. Both arguments must outlive it.
+OpenStore OpenerOf(const Flags& flags, const TrainerJob& job) {
+  return [&](const std::string& store) {
+    return checkpoint::CheckpointClient::Create(
+        {.socket = flags.dir + "/checkpoint.sock",
+         .store = store,
+         .archive_store = job.retention.archive_store,
+         .job_uid = job.uid,
+         .trainer = flags.trainer,
+         .allow_nonfinite = job.spec.checkpoint.allow_nonfinite,
+         // An exact job with exact checkpoints was promised a bit-exact result, so it must not resume from a 16-bit
+         // checkpoint.
+         .exact_only = job.spec.exact && job.spec.checkpoint.precision == checkpoint::Precision::kExact});
+  };
+}
+
+// Takes the memory of the device that the job needs, and ends the process if the device does not have it.
+void AllocateOrEnd(Engine& engine) {
+  const absl::Status room = engine.Allocate();
+  if (room.ok()) return;
+  log::Error("cannot start", {{"error", std::string(room.message())}});
+  ::_exit(common::kExitOutOfMemory);
+}
+
 absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener, ControlPlane& control) {
   const auto found = FindMicroBatch(flags, control, &job);
   if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
@@ -166,18 +190,7 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
     return probe.status();
   }
   EngineOptions options = OptionsOf(flags, job, *data, *found, *probe);
-  const OpenStore open_store = [&](const std::string& store) {
-    return checkpoint::CheckpointClient::Create(
-        {.socket = flags.dir + "/checkpoint.sock",
-         .store = store,
-         .archive_store = job.retention.archive_store,
-         .job_uid = job.uid,
-         .trainer = flags.trainer,
-         .allow_nonfinite = job.spec.checkpoint.allow_nonfinite,
-         // An exact job with exact checkpoints was promised a bit-exact result, so it must not resume from a 16-bit
-         // checkpoint.
-         .exact_only = job.spec.exact && job.spec.checkpoint.precision == checkpoint::Precision::kExact});
-  };
+  const OpenStore open_store = OpenerOf(flags, job);
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
   if (!job.store.empty()) {
     auto client = open_store(job.store);
@@ -188,7 +201,9 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   MetricsBoard metrics;
   Timeline timeline(TimelinePath(flags.trainer), flags.trainer, job.uid);
   timeline.Mark("start", 0, 0, 0);
-  Engine engine(std::move(options), {.model = **model,
+  const std::unique_ptr<device::Device> device = MakeDevice(flags);
+  Engine engine(std::move(options), {.device = *device,
+                                     .model = **model,
                                      .batches = batches,
                                      .control = control,
                                      .connect = ConnectOver(listener),
@@ -198,6 +213,7 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
                                      .resize_batches = [&](int size) { return batches.Resize(size); },
                                      .metrics = metrics,
                                      .timeline = timeline});
+  AllocateOrEnd(engine);
   auto node = AttachToNode({.socket = flags.dir + "/agent.sock",
                             .trainer = flags.trainer,
                             .job_uid = job.uid,

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -37,7 +38,8 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
   if (!listener.ok()) return listener.status();
   const bool on_gpu = job.model.device == models::ComputeDevice::kCuda;
   const models::GpuMemory before = on_gpu ? models::MemoryOfGpu() : models::GpuMemory();
-  const auto seconds = SecondsOfTrial(job.spec, **model, *data->batches, ConnectOver(**listener));
+  const std::unique_ptr<device::Device> device = MakeDevice(flags);
+  const auto seconds = SecondsOfTrial(*device, job.spec, **model, *data->batches, ConnectOver(**listener));
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
   if (on_gpu) {
     // What was in use before, such as the contexts of processes, is shared by all trainers on the GPU, and this

@@ -26,8 +26,8 @@ constexpr int kBuffers = 2;
 
 }  // namespace
 
-Checkpointer::Checkpointer(checkpoint::CheckpointClient& client, CheckpointerOptions options)
-    : client_(client), options_(std::move(options)) {
+Checkpointer::Checkpointer(device::Device& device, checkpoint::CheckpointClient& client, CheckpointerOptions options)
+    : device_(device), client_(client), options_(std::move(options)) {
   for (int worker = 0; worker < kWorkers; ++worker) {
     threads_[worker] = std::jthread([this, worker](std::stop_token stop) { Loop(stop, worker); });
   }
@@ -41,8 +41,17 @@ Checkpointer::~Checkpointer() {
 }
 
 void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
-  Snapshot snapshot{.info = info, .step = state.scalars.step};
-  snapshot.view = {state.weights.data(), state.first_moment.data(), state.second_moment.data(), state.weights.size()};
+  Snapshot snapshot{.info = info, .step = state.scalars.step, .total = state.weights.size()};
+  if (!info.ranges.empty()) {
+    // The shards of a rank follow on each other.
+    snapshot.origin = info.ranges.front().begin;
+    const int64_t count = info.ranges.back().end - snapshot.origin;
+    snapshot.parts.push_back(state.weights.Part(snapshot.origin, count));
+    for (const FloatBuffer* moment : MomentsOf(state, state.moments)) {
+      snapshot.parts.push_back(moment->Part(snapshot.origin, count));
+    }
+    snapshot.ready = device_.Record(device::Queue::kCompute);
+  }
   common::MutexLock lock(mutex_);
   gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
   if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
@@ -71,12 +80,12 @@ double Checkpointer::WaitCopied(double stall_seconds) {
                    [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return copy_ != Copy::kStaging; });
   // Training waits no longer for memory. Save() sees in `copy_` that the memory comes too late and drops the snapshot.
   if (copy_ == Copy::kStaging) copy_ = Copy::kIdle;
-  if (auto staged = being_copied_; staged != nullptr) {
-    const checkpoint::StateView from = copied_from_;
+  if (auto staged = being_copied_; staged != nullptr && device_.IsHost()) {
+    const Snapshot from = copied_from_;
     lock.Unlock();
     // An error of this copy of the staged shards is ignored, because Save() copies the same shards and gets the same
     // error.
-    staged->Copy(from).IgnoreError();
+    CopyState(*staged, from).IgnoreError();
     lock.Lock();
     // Whoever drops the staged shards last waits for their writes to end. That must not be the training thread, so a
     // task of the writer holds them, too.
@@ -89,7 +98,7 @@ double Checkpointer::WaitCopied(double stall_seconds) {
 void Checkpointer::Save(const Snapshot& snapshot) {
   auto opened = client_.Stage({.generation = snapshot.info.generation,
                                .step = static_cast<int>(snapshot.step),
-                               .total = snapshot.view.total,
+                               .total = snapshot.total,
                                .precision = snapshot.info.precision,
                                .urgent = snapshot.info.urgent},
                               snapshot.info.ranges);
@@ -137,14 +146,34 @@ absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedSh
     }
     copy_ = Copy::kCopying;
     being_copied_ = staged;
-    copied_from_ = snapshot.view;
+    copied_from_ = snapshot;
   }
   changed_.NotifyAll();
-  if (snapshot.info.urgent) return staged->Copy(snapshot.view);
+  device_.After(device::Queue::kSnapshot, snapshot.ready);
+  if (snapshot.info.urgent) return CopyState(*staged, snapshot);
   // The copy runs beside training and gives way to what training needs. A thread that waits for the copy helps with it
   // (see WaitCopied).
   absl::Status status;
-  *held_up_seconds = common::RunInBackground([&] { status = staged->Copy(snapshot.view); });
+  *held_up_seconds = common::RunInBackground([&] { status = CopyState(*staged, snapshot); });
+  return status;
+}
+
+// Copies the state to the staged shards, which any number of threads may do at once if the device is the host. Returns
+// the error of the copy or of the device.
+absl::Status Checkpointer::CopyState(checkpoint::StagedShards& staged, const Snapshot& snapshot) {
+  absl::Status copied;
+  absl::Status status =
+      RunAndAwait(device_, device::Queue::kSnapshot,
+                  {.name = "snapshot", .reads = snapshot.parts, .writes = {}, .run = [&](const device::Addresses& at) {
+                     const size_t kept = snapshot.parts.size();
+                     copied = staged.Copy({.weights = at.Read<float>(0),
+                                           .first_moment = kept > 1 ? at.Read<float>(1) : nullptr,
+                                           .second_moment = kept > 2 ? at.Read<float>(2) : nullptr,
+                                           .total = snapshot.total,
+                                           .origin = snapshot.origin});
+                     return absl::OkStatus();
+                   }});
+  status.Update(copied);
   return status;
 }
 

@@ -1,7 +1,7 @@
-// Saves checkpoints off the training thread. A snapshot is copied to shared memory while the next step's forward and
-// backward run. Only the optimizer must wait for the copy. The slow work (making the shards durable, writing the
-// manifest) happens later, while the next snapshot may already be copied, because there are two buffers. No error of a
-// checkpoint ever fails training. Errors are counted and reported.
+// Saves checkpoints off the training thread. A snapshot of the device's state is copied to shared memory while the next
+// step's forward and backward run. Only the optimizer must wait for the copy. The slow work (making the shards durable,
+// writing the manifest) happens later, while the next snapshot may already be copied, because there are two buffers. No
+// error of a checkpoint ever fails training. Errors are counted and reported.
 #ifndef REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_
 #define REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_
 
@@ -21,6 +21,7 @@
 #include "checkpoint/client/client.h"
 #include "checkpoint/client/staged_shards.h"
 #include "common/sync/mutex.h"
+#include "worker/device/contract/device.h"
 #include "worker/train/control/control_plane.h"
 #include "worker/train/state/train_state.h"
 
@@ -52,7 +53,7 @@ struct CheckpointerOptions {
 // Describes a snapshot of the state. Only the committer needs the losses.
 struct SnapshotInfo {
   int generation = 0;
-  // `ranges` are the shards that this rank writes.
+  // `ranges` are the shards that this rank writes. They are in order, and no gap is between them.
   std::vector<checkpoint::ShardRange> ranges;
   checkpoint::Precision precision = checkpoint::Precision::kExact;
   std::optional<double> loss;
@@ -70,7 +71,8 @@ struct ShardNotes {
 // Only the training thread may call a Checkpointer, except for Status(), which any thread may call.
 class Checkpointer {
  public:
-  Checkpointer(checkpoint::CheckpointClient& client, CheckpointerOptions options);
+  // `device` and `client` must outlive the Checkpointer.
+  Checkpointer(device::Device& device, checkpoint::CheckpointClient& client, CheckpointerOptions options);
   // Cancels pending calls of the client and joins the threads.
   ~Checkpointer();
 
@@ -112,7 +114,13 @@ class Checkpointer {
     int64_t id = 0;
     SnapshotInfo info;
     int64_t step = 0;
-    checkpoint::StateView view;
+    // `total` is the number of elements of the whole state.
+    int64_t total = 0;
+    // `parts` has the memory of the elements from `origin` on: of the weights and of each moment that is kept.
+    std::vector<device::Range> parts;
+    int64_t origin = 0;
+    // `ready` is a mark behind all that has written the state.
+    device::Mark ready;
   };
   struct Gathering {
     SnapshotInfo info;
@@ -135,6 +143,7 @@ class Checkpointer {
   void Save(const Snapshot& snapshot);
   absl::Status CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot,
                           double* held_up_seconds);
+  absl::Status CopyState(checkpoint::StagedShards& staged, const Snapshot& snapshot);
   // Returns whether training waits for the copy of `snapshot`, or would wait if it came to its next optimizer step now.
   bool IsAwaited(const Snapshot& snapshot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return snapshot.id == newest_ && copy_ != Copy::kIdle;
@@ -147,6 +156,7 @@ class Checkpointer {
   void Lost(const Snapshot& snapshot, const absl::Status& status);
   void Failed(const absl::Status& status);
 
+  device::Device& device_;
   checkpoint::CheckpointClient& client_;
   const CheckpointerOptions options_;
 
@@ -159,7 +169,7 @@ class Checkpointer {
   int64_t newest_ ABSL_GUARDED_BY(mutex_) = 0;
   // `being_copied_` has the shards of the newest snapshot while `copy_` is kCopying.
   std::shared_ptr<checkpoint::StagedShards> being_copied_ ABSL_GUARDED_BY(mutex_);
-  checkpoint::StateView copied_from_ ABSL_GUARDED_BY(mutex_);
+  Snapshot copied_from_ ABSL_GUARDED_BY(mutex_);
   // `generation_` is the newest generation that was entered.
   int generation_ ABSL_GUARDED_BY(mutex_) = 0;
   // `writing_` counts the snapshots that are being copied, or are copied and not written yet.

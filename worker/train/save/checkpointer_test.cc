@@ -15,6 +15,7 @@
 #include "checkpoint/client/staged_shards.h"
 #include "common/log/log.h"
 #include "common/sync/mutex.h"
+#include "worker/train/testing/host_state.h"
 #include "worker/train/testing/memory_checkpoints.h"
 
 namespace rekindle::train {
@@ -120,13 +121,13 @@ class CheckpointerTest : public testing::Test {
   }
   void SetUp() override {
     ParameterLayout layout{.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal};
-    state_ = TrainState::Zero(layout);
+    state_ = ZeroState(layout);
   }
   // Changes every number of the state, as an optimizer step does.
   void Write(int64_t step) {
     state_.scalars.step = step;
-    for (FloatBuffer* buffer : {&state_.weights, &state_.first_moment, &state_.second_moment}) {
-      std::fill(buffer->span().begin(), buffer->span().end(), static_cast<float>(step));
+    for (const FloatBuffer* buffer : {&state_.weights, &state_.first_moment, &state_.second_moment}) {
+      std::ranges::fill(FloatsOf(*buffer), static_cast<float>(step));
     }
   }
   void Begin() {
@@ -139,12 +140,13 @@ class CheckpointerTest : public testing::Test {
     }
   }
   void ExpectHolds(const checkpoint::ManifestName& name) {
-    TrainState read = TrainState::Zero({.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal});
-    const auto restored = client_.Restore(
-        1, FormatName(name), {read.weights.data(), read.first_moment.data(), read.second_moment.data(), kTotal});
+    const TrainState read = ZeroState({.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal});
+    const auto restored = client_.Restore(1, FormatName(name),
+                                          {FloatsOf(read.weights).data(), FloatsOf(read.first_moment).data(),
+                                           FloatsOf(read.second_moment).data(), kTotal});
     ASSERT_TRUE(restored.ok()) << restored.status();
     for (const FloatBuffer* buffer : {&read.weights, &read.first_moment, &read.second_moment}) {
-      for (float value : buffer->span()) ASSERT_EQ(value, static_cast<float>(name.step));
+      for (float value : FloatsOf(*buffer)) ASSERT_EQ(value, static_cast<float>(name.step));
     }
   }
   std::vector<int> SavedSteps() {
@@ -159,6 +161,7 @@ class CheckpointerTest : public testing::Test {
   TrainState state_;
   std::atomic<bool> has_job_file_{true};
   Checkpointer checkpointer_{
+      TestHost(),
       client_,
       {.spec_digest = "d",
        .retention = {.keep_last = 2},

@@ -4,8 +4,8 @@
 
 namespace rekindle::train {
 
-FinalStore::FinalStore(OpenStore open, CheckpointerOptions options)
-    : open_(std::move(open)), options_(std::move(options)) {}
+FinalStore::FinalStore(device::Device& device, OpenStore open, CheckpointerOptions options)
+    : device_(device), open_(std::move(open)), options_(std::move(options)) {}
 
 absl::StatusOr<Checkpointer*> FinalStore::Use(const std::string& store) {
   if (checkpointer_ != nullptr && store_ == store) return checkpointer_.get();
@@ -16,7 +16,7 @@ absl::StatusOr<Checkpointer*> FinalStore::Use(const std::string& store) {
   if (!client.ok()) return client.status();
   store_ = store;
   client_ = *std::move(client);
-  checkpointer_ = std::make_unique<Checkpointer>(*client_, options_);
+  checkpointer_ = std::make_unique<Checkpointer>(device_, *client_, options_);
   return checkpointer_.get();
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "checkpoint/client/client.h"
+#include "worker/device/contract/device.h"
 #include "worker/train/save/checkpointer.h"
 
 namespace rekindle::train {
@@ -19,8 +20,8 @@ using OpenStore =
 class FinalStore {
  public:
   // `open` is null if the job can have no store but its own. `options` are the options of each checkpointer that is
-  // made.
-  FinalStore(OpenStore open, CheckpointerOptions options);
+  // made. `device` has the state, and must outlive the FinalStore.
+  FinalStore(device::Device& device, OpenStore open, CheckpointerOptions options);
 
   // Returns the checkpointer of `store`, which stays open until another store is asked for. Returns an error if the
   // store cannot be opened. The next call then tries to open it again.
@@ -29,6 +30,7 @@ class FinalStore {
   checkpoint::CheckpointClient* client() const { return client_.get(); }
 
  private:
+  device::Device& device_;
   const OpenStore open_;
   const CheckpointerOptions options_;
   std::string store_;

@@ -19,9 +19,11 @@ constexpr double kEndDrainSeconds = 1, kEndAskSeconds = 2, kEndWriteSeconds = 3;
 }  // namespace
 
 Saver::Saver(SaverOptions options, SaverParts parts)
-    : parts_(std::move(parts)), schedule_(parts_.spec.checkpoint), final_store_(parts_.open_store, OptionsOf(options)) {
+    : parts_(std::move(parts)),
+      schedule_(parts_.spec.checkpoint),
+      final_store_(parts_.device, parts_.open_store, OptionsOf(options)) {
   if (parts_.checkpoints == nullptr) return;
-  checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, OptionsOf(std::move(options)));
+  checkpointer_ = std::make_unique<Checkpointer>(parts_.device, *parts_.checkpoints, OptionsOf(std::move(options)));
 }
 
 CheckpointerOptions Saver::OptionsOf(SaverOptions options) {

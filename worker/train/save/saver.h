@@ -42,6 +42,7 @@ struct SaverOptions {
 
 // Names the parts of a trainer that the saver uses. All of them must outlive the saver.
 struct SaverParts {
+  device::Device& device;
   const TrainSpec& spec;
   const ParameterLayout& layout;
   const Placement& placement;

@@ -16,6 +16,7 @@
 #include "worker/comm/testing/in_process.h"
 #include "worker/train/testing/bigram_model.h"
 #include "worker/train/testing/fake_control.h"
+#include "worker/train/testing/host_state.h"
 #include "worker/train/testing/memory_checkpoints.h"
 #include "worker/train/testing/small_spec.h"
 
@@ -98,15 +99,16 @@ class SaverTest : public testing::Test {
   Reporter reporter_{control_};
   MemoryCheckpoints store_, elsewhere_;
   const std::unique_ptr<checkpoint::CheckpointClient> client_ = store_.ClientOf("n1/0/1");
-  const std::unique_ptr<Placement> placement_ = MakePlacement(spec_, model_.layout(), reporter_);
-  TrainState state_ = placement_->Zero();
+  const std::unique_ptr<Placement> placement_ = MakePlacement(TestHost(), spec_, model_.layout(), reporter_);
+  TrainState state_ = *placement_->Zero();
   double now_ = 1000;
   // `copied_step_` is the step of the save whose shards were not announced yet, or 0.
   int64_t copied_step_ = 0;
   std::unique_ptr<comm::Communicator> communicator_;
   Saver saver_{
       {.spec_digest = "spec"},
-      {.spec = spec_,
+      {.device = TestHost(),
+       .spec = spec_,
        .layout = model_.layout(),
        .placement = *placement_,
        .control = control_,

@@ -1,60 +1,76 @@
 #include "worker/train/state/float_buffer.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <new>
-#include <vector>
-
-#include "common/memory/huge_pages.h"
+#include <cstddef>
+#include <utility>
 
 namespace rekindle::train {
 
-FloatBuffer::FloatBuffer(int64_t size) : size_(size) {
-  const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + 63) / 64 * 64 + 64;
-  float* memory = static_cast<float*>(common::AllocateLarge(bytes));
-  if (memory == nullptr) throw std::bad_alloc();
-  std::memset(memory, 0, bytes);
-  data_.reset(memory);
-}
-
-FloatBuffer FloatBuffer::Unused(int64_t size) {
-  const size_t bytes = static_cast<size_t>(size) * sizeof(float) + 64;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
+absl::StatusOr<FloatBuffer> FloatBuffer::Zeros(device::Device& device, int64_t size, const std::string& purpose) {
+  absl::StatusOr<device::Memory> memory = device.Allocate(size * kElement, purpose);
+  if (!memory.ok()) return memory.status();
   FloatBuffer buffer;
-  buffer.data_ = {static_cast<float*>(memory), Free{bytes}};
-  buffer.size_ = size;
+  buffer.device_ = &device;
+  buffer.memory_ = *std::move(memory);
+  device.Run(device::Queue::kCompute, device::Zero(buffer.all()));
   return buffer;
 }
 
-void FloatBuffer::Release(int64_t begin, int64_t end) {
-  if (data_.get_deleter().mapped == 0) return;
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t from = (static_cast<size_t>(begin) * sizeof(float) + page - 1) / page * page;
-  size_t to = static_cast<size_t>(end) * sizeof(float) / page * page;
-  if (end == size_) to = data_.get_deleter().mapped;
-  if (from < to) madvise(reinterpret_cast<char*>(data_.get()) + from, to - from, MADV_DONTNEED);
+absl::StatusOr<FloatBuffer> FloatBuffer::Reserved(device::Device& device, int64_t size, const std::string& purpose) {
+  absl::StatusOr<device::Memory> memory = device.Reserve(size * kElement, purpose);
+  if (!memory.ok()) return memory.status();
+  FloatBuffer buffer;
+  buffer.device_ = &device;
+  buffer.memory_ = *std::move(memory);
+  buffer.committed_.resize(static_cast<size_t>((size + kUnit - 1) / kUnit));
+  return buffer;
 }
 
-int64_t FloatBuffer::ResidentBytes() const {
-  if (data_.get_deleter().mapped == 0) return size_ * static_cast<int64_t>(sizeof(float));
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  std::vector<unsigned char> there((data_.get_deleter().mapped + page - 1) / page);
-  if (mincore(data_.get(), data_.get_deleter().mapped, there.data()) != 0) return 0;
-  return std::count_if(there.begin(), there.end(), [](unsigned char c) { return (c & 1) != 0; }) *
-         static_cast<int64_t>(page);
+device::Range FloatBuffer::Units(size_t first, size_t end) const {
+  const int64_t begin = static_cast<int64_t>(first) * kUnit;
+  return Part(begin, std::min(static_cast<int64_t>(end) * kUnit, size()) - begin);
 }
 
-void FloatBuffer::Free::operator()(float* p) const {
-  if (mapped > 0) {
-    munmap(p, mapped);
-  } else {
-    std::free(p);
+absl::Status FloatBuffer::Commit(int64_t begin, int64_t end) {
+  if (committed_.empty()) return absl::OkStatus();
+  const auto units_end = static_cast<size_t>((end + kUnit - 1) / kUnit);
+  for (auto unit = static_cast<size_t>(begin / kUnit); unit < units_end;) {
+    size_t next = unit + 1;
+    while (next < units_end && committed_[next] == committed_[unit]) ++next;
+    if (!committed_[unit]) {
+      const device::Range range = Units(unit, next);
+      if (absl::Status status = device_->Commit(range); !status.ok()) return status;
+      std::fill(committed_.begin() + static_cast<std::ptrdiff_t>(unit),
+                committed_.begin() + static_cast<std::ptrdiff_t>(next), true);
+      device_->Run(device::Queue::kCompute, device::Zero(range));
+    }
+    unit = next;
   }
+  return absl::OkStatus();
+}
+
+void FloatBuffer::Release(int64_t begin, int64_t end) {
+  if (committed_.empty()) return;
+  const auto units_end = static_cast<size_t>((end + kUnit - 1) / kUnit);
+  for (auto unit = static_cast<size_t>(begin / kUnit); unit < units_end;) {
+    size_t next = unit + 1;
+    while (next < units_end && committed_[next] == committed_[unit]) ++next;
+    if (committed_[unit]) {
+      device_->Decommit(Units(unit, next));
+      std::fill(committed_.begin() + static_cast<std::ptrdiff_t>(unit),
+                committed_.begin() + static_cast<std::ptrdiff_t>(next), false);
+    }
+    unit = next;
+  }
+}
+
+int64_t FloatBuffer::bytes() const {
+  if (committed_.empty()) return memory_.bytes();
+  int64_t bytes = 0;
+  for (size_t unit = 0; unit < committed_.size(); ++unit) {
+    if (committed_[unit]) bytes += Units(unit, unit + 1).bytes;
+  }
+  return bytes;
 }
 
 }  // namespace rekindle::train

@@ -1,40 +1,50 @@
-// Holds large arrays of floats, whose memory can be given back in parts.
+// Holds large arrays of floats in the memory of a device.
 #ifndef REKINDLE_WORKER_TRAIN_STATE_FLOAT_BUFFER_H_
 #define REKINDLE_WORKER_TRAIN_STATE_FLOAT_BUFFER_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/device/contract/device.h"
 
 namespace rekindle::train {
 
-// Owns zeroed floats with 64-byte alignment. It can be moved but not copied.
+// Owns floats. It can be moved but not copied. It is thread-compatible.
 class FloatBuffer {
  public:
   FloatBuffer() = default;
-  explicit FloatBuffer(int64_t size);
-  // Returns a buffer of zeros that takes no memory until it is written.
-  static FloatBuffer Unused(int64_t size);
-  // Gives back the memory of the elements [begin, end) of a buffer from Unused(). Their values are lost, except on
-  // pages that also hold other elements.
+  // Returns a buffer of zeros, or RESOURCE_EXHAUSTED if the device has no room. `purpose` names the buffer in messages.
+  // `device` must outlive the buffer.
+  static absl::StatusOr<FloatBuffer> Zeros(device::Device& device, int64_t size, const std::string& purpose);
+  // Returns a buffer that takes no memory until parts of it are committed.
+  static absl::StatusOr<FloatBuffer> Reserved(device::Device& device, int64_t size, const std::string& purpose);
+
+  // Gives memory to the elements [begin, end) of a buffer from Reserved(), where they have none yet. They are zeros
+  // then. Release() takes the memory away, with the values. Both ends are multiples of kUnit elements, or the end of
+  // the buffer.
+  absl::Status Commit(int64_t begin, int64_t end);
   void Release(int64_t begin, int64_t end);
   // Returns the bytes of memory that the buffer takes now.
-  int64_t ResidentBytes() const;
-  float* data() { return data_.get(); }
-  const float* data() const { return data_.get(); }
-  int64_t size() const { return size_; }
-  std::span<float> span() { return {data_.get(), static_cast<size_t>(size_)}; }
-  std::span<const float> span() const { return {data_.get(), static_cast<size_t>(size_)}; }
+  int64_t bytes() const;
+
+  int64_t size() const { return memory_.bytes() / kElement; }
+  device::Range all() const { return memory_.all(); }
+  device::Range Part(int64_t begin, int64_t count) const { return memory_.Part(begin * kElement, count * kElement); }
 
  private:
-  struct Free {
-    // `mapped` is the number of bytes to unmap. It is 0 for memory from the heap.
-    size_t mapped;
-    void operator()(float* p) const;
-  };
-  std::unique_ptr<float[], Free> data_{nullptr, Free{0}};
-  int64_t size_ = 0;
+  static constexpr int64_t kElement = sizeof(float);
+  static constexpr int64_t kUnit = device::kCommitBytes / kElement;
+
+  // Returns the bytes of the units [first, end).
+  device::Range Units(size_t first, size_t end) const;
+
+  device::Device* device_ = nullptr;
+  device::Memory memory_;
+  // `committed_` says for each unit of reserved memory whether it was committed. It is empty for other memory.
+  std::vector<bool> committed_;
 };
 
 }  // namespace rekindle::train

@@ -4,34 +4,23 @@
 #include <string>
 #include <utility>
 
-#include "worker/comm/contract/work.h"
-#include "worker/train/state/state_transfer.h"
-
 namespace rekindle::train {
 namespace {
 
 // A message carries at most `kMoveElements` elements of the moments.
 constexpr int64_t kMoveElements = 1024 * 1024;
 
-size_t Bytes(const ElementRange& range) { return static_cast<size_t>(range.size()) * sizeof(float); }
-
 }  // namespace
 
-std::vector<FloatBuffer*> MomentsOf(TrainState& state, int moments) {
-  std::vector<FloatBuffer*> kept{&state.first_moment, &state.second_moment};
-  kept.resize(static_cast<size_t>(moments));
-  return kept;
-}
-
-MomentTransfer::MomentTransfer(comm::Communicator& communicator, const ShardDeal& deal, const PreparedStep& prepared,
-                               int moments, int64_t target)
-    : communicator_(communicator), deal_(deal), prepared_(prepared), moments_(moments), target_(target) {}
+MomentTransfer::MomentTransfer(device::Device& device, device::Exchange& exchange, const ShardDeal& deal,
+                               const PreparedStep& prepared, int moments, int64_t target)
+    : device_(device), exchange_(exchange), deal_(deal), prepared_(prepared), moments_(moments), target_(target) {}
 
 absl::Status MomentTransfer::Plan(const ElementSet& held, const TrainState& state) {
   std::vector<Holding> all;
   if (absl::Status status = ShareHoldings(held, state, &all); !status.ok()) return status;
   std::vector<ElementSet> has, wants;
-  for (int rank = 0; rank < communicator_.world_size(); ++rank) {
+  for (int rank = 0; rank < exchange_.communicator().world_size(); ++rank) {
     Holding& holding = all[static_cast<size_t>(rank)];
     has.push_back(holding.Reaches(target_) ? std::move(holding.held) : ElementSet());
     wants.push_back(HeldBy(deal_.shards, rank));
@@ -49,15 +38,16 @@ absl::Status MomentTransfer::ShareHoldings(const ElementSet& held, const TrainSt
   const bool has_state = !held.empty();
   std::vector<int64_t> mine{has_state ? state.scalars.step : -1, prepared_.exists() ? 1 : 0};
   for (const ElementRange& range : held) mine.insert(mine.end(), {range.begin, range.end});
-  const auto ranks = static_cast<size_t>(communicator_.world_size());
+  comm::Communicator& communicator = exchange_.communicator();
+  const auto ranks = static_cast<size_t>(communicator.world_size());
   const auto length = static_cast<int64_t>(mine.size());
   std::vector<int64_t> lengths(ranks);
-  absl::Status status = communicator_.AllGather(&length, lengths.data(), sizeof(length)).Wait();
+  absl::Status status = communicator.AllGather(&length, lengths.data(), sizeof(length)).Wait();
   if (!status.ok()) return status;
   const auto longest = static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end()));
   mine.resize(longest);
   std::vector<int64_t> gathered(longest * ranks);
-  status = communicator_.AllGather(mine.data(), gathered.data(), longest * sizeof(int64_t)).Wait();
+  status = communicator.AllGather(mine.data(), gathered.data(), longest * sizeof(int64_t)).Wait();
   if (!status.ok()) return status;
   for (size_t rank = 0; rank < ranks; ++rank) {
     const int64_t* told = gathered.data() + rank * longest;
@@ -78,40 +68,43 @@ absl::Status MomentTransfer::MoveAll(TrainState& state, TrainState& target) {
   return absl::OkStatus();
 }
 
-absl::Status MomentTransfer::Send(const Move& move, TrainState& state) {
-  std::vector<comm::Work> works;
+absl::Status MomentTransfer::Send(const Move& move, const TrainState& state) {
   if (state.scalars.step == target_) {
     for (const ElementRange& part : PartsOf(move.range, kMoveElements)) {
-      for (FloatBuffer* moments : MomentsOf(state, moments_)) {
-        works.push_back(communicator_.Send(moments->data() + part.begin, Bytes(part), move.to));
+      for (const FloatBuffer* moment : MomentsOf(state, moments_)) {
+        exchange_.Send(moment->Part(part.begin, part.size()), move.to);
       }
     }
-    return WaitAll(works);
+    return exchange_.WaitAll();
   }
   // Computes the moments after the prepared step in separate memory. This rank's own state stays unchanged, because its
   // report has promised that the rank holds the moments before the step.
-  const int64_t most = std::min(kMoveElements, move.range.size());
-  FloatBuffer weights(most), first(most), second(most);
+  FloatBuffer made[2];
+  for (int moment = 0; moment < moments_; ++moment) {
+    absl::StatusOr<FloatBuffer> buffer =
+        FloatBuffer::Zeros(device_, std::min(kMoveElements, move.range.size()), "moments of the next step");
+    if (!buffer.ok()) return buffer.status();
+    made[moment] = *std::move(buffer);
+  }
   for (const ElementRange& part : PartsOf(move.range, kMoveElements)) {
-    prepared_.MakeNew(state, part, {weights.data(), first.data(), second.data(), part.begin});
-    works.clear();
-    for (FloatBuffer* moments : {&first, &second}) {
-      if (static_cast<int>(works.size()) == moments_) break;
-      works.push_back(communicator_.Send(moments->data(), Bytes(part), move.to));
-    }
-    if (absl::Status status = WaitAll(works); !status.ok()) return status;
+    const auto room = [&](int moment) {
+      return moment < moments_ ? made[moment].Part(0, part.size()) : device::Range();
+    };
+    device_.Run(device::Queue::kCompute,
+                prepared_.NewValuesOf(state, part, {.first_moment = room(0), .second_moment = room(1)}));
+    for (int moment = 0; moment < moments_; ++moment) exchange_.Send(room(moment), move.to);
+    if (absl::Status status = exchange_.WaitAll(); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status MomentTransfer::Receive(const Move& move, TrainState& state) {
-  std::vector<comm::Work> works;
   for (const ElementRange& part : PartsOf(move.range, kMoveElements)) {
-    for (FloatBuffer* moments : MomentsOf(state, moments_)) {
-      works.push_back(communicator_.Recv(moments->data() + part.begin, Bytes(part), move.from));
+    for (const FloatBuffer* moment : MomentsOf(state, moments_)) {
+      exchange_.Recv(moment->Part(part.begin, part.size()), move.from);
     }
   }
-  return WaitAll(works);
+  return exchange_.WaitAll();
 }
 
 }  // namespace rekindle::train

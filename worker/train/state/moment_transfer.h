@@ -7,23 +7,21 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "worker/comm/contract/communicator.h"
+#include "worker/device/contract/device.h"
+#include "worker/device/exchange/exchange.h"
 #include "worker/train/state/prepared_step.h"
 #include "worker/train/state/shard_map.h"
 #include "worker/train/state/train_state.h"
 
 namespace rekindle::train {
 
-// Returns the moments of `state` that the optimizer keeps.
-std::vector<FloatBuffer*> MomentsOf(TrainState& state, int moments);
-
 // Moves the moments at the beginning of one generation. The class is thread-compatible.
 class MomentTransfer {
  public:
   // `target` is the step whose moments the ranks want. A rank that is one step behind makes them from its prepared
   // step. All arguments that are references must outlive the MomentTransfer.
-  MomentTransfer(comm::Communicator& communicator, const ShardDeal& deal, const PreparedStep& prepared, int moments,
-                 int64_t target);
+  MomentTransfer(device::Device& device, device::Exchange& exchange, const ShardDeal& deal,
+                 const PreparedStep& prepared, int moments, int64_t target);
 
   // Tells all ranks which moments this rank has, and plans the moves. `held` names its moments at the step of `state`,
   // and is empty if this rank has no state. The call is collective. Returns INTERNAL if the ranks together do not have
@@ -32,8 +30,8 @@ class MomentTransfer {
   // Returns the moments of the wanted step that this rank has, or can make by itself.
   const ElementSet& reached() const { return reached_; }
 
-  // Makes all moves: sends from `state`, and receives into `target`, which may be the same state. Only receiving
-  // changes a state. The call is collective.
+  // Makes all moves: sends from `state`, and receives into `target`, which may be the same state and has memory for the
+  // moments that this rank wants. Only receiving changes a state. The call is collective.
   absl::Status MoveAll(TrainState& state, TrainState& target);
 
  private:
@@ -49,10 +47,11 @@ class MomentTransfer {
   };
 
   absl::Status ShareHoldings(const ElementSet& held, const TrainState& state, std::vector<Holding>* all);
-  absl::Status Send(const Move& move, TrainState& state);
+  absl::Status Send(const Move& move, const TrainState& state);
   absl::Status Receive(const Move& move, TrainState& state);
 
-  comm::Communicator& communicator_;
+  device::Device& device_;
+  device::Exchange& exchange_;
   const ShardDeal& deal_;
   const PreparedStep& prepared_;
   const int moments_;

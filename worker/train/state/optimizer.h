@@ -1,16 +1,20 @@
 // Makes one optimizer step over the whole flat state, or parts of it, from the reduced gradient. The step consists of
 // the mean, clipping by global norm, and the update of the job's kind (optimizers/optimizer_update.h). The result has
-// the same bits whatever the ranks, threads or instruction set. The functions are pure except for the state that they
-// write.
+// the same bits whatever the ranks, threads, instruction set or device. The functions are pure except for the
+// operations that they queue.
 #ifndef REKINDLE_WORKER_TRAIN_STATE_OPTIMIZER_H_
 #define REKINDLE_WORKER_TRAIN_STATE_OPTIMIZER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
-#include "worker/train/arithmetic/gradient_view.h"
+#include "worker/device/contract/device.h"
+#include "worker/train/arithmetic/gradient_buffer.h"
+#include "worker/train/state/shard_map.h"
 #include "worker/train/state/train_state.h"
 
 namespace rekindle::train {
@@ -32,39 +36,41 @@ struct PlannedUpdate {
   double scale = 0;
   // `step` is the number of the step that the update makes.
   int64_t step = 0;
-  GradientView gradient;
-  // `exponents` holds the fixed-point exponent of each parameter's gradient. It is used only if gradient.fixed is set.
+  // `gradient` is the memory of the summed gradient.
+  const GradientBuffer* gradient = nullptr;
+  // `exponents` holds the fixed-point exponent of each parameter's gradient. It is used only if the gradient is exact.
   std::vector<int32_t> exponents;
 };
 
 // Plans the update that makes the weights and moments those of step scalars.step + 1 (bias correction counts from
-// there). In fixed point the exponents are scalars.exponents. `count` is the number of tokens of the whole batch, by
-// which the summed gradient is divided, and must be above 0. `learning_rate` is that of this step (LearningRate).
-// `clip_norm` works as in torch's clip_grad_norm_: the gradient is scaled by min(1, clip_norm / (norm + 1e-6)), and 0
-// means no clipping. Fixed point cannot represent NaN or an overflow, so the caller must first consult the combined
-// StepRecord.
-PlannedUpdate PlanUpdate(const ParameterLayout& layout, const GradientView& gradient, int64_t count,
-                         const OptimizerSpec& optimizer, double learning_rate, double clip_norm,
-                         const StateScalars& scalars);
+// there). In fixed point the exponents are scalars.exponents. `squares` is the GradientSumOfSquares of the gradient.
+// `count` is the number of tokens of the whole batch, by which the summed gradient is divided, and must be above 0.
+// `learning_rate` is that of this step (LearningRate). `clip_norm` works as in torch's clip_grad_norm_: the gradient is
+// scaled by min(1, clip_norm / (norm + 1e-6)), and 0 means no clipping. Fixed point cannot represent NaN or an
+// overflow, so the caller must first consult the combined StepRecord. The gradient must outlive the update.
+PlannedUpdate PlanUpdate(const GradientBuffer& gradient, double squares, int64_t count, const OptimizerSpec& optimizer,
+                         double learning_rate, double clip_norm, const StateScalars& scalars);
 
-// Points to memory that holds the state from element `origin` on. Moments that the optimizer does not keep may be null.
-struct FlatState {
-  float* weights = nullptr;
-  float* first_moment = nullptr;
-  float* second_moment = nullptr;
-  int64_t origin = 0;
+// Returns the operation that updates the elements of `range` in `state`, and skips buffers. A part of a parameter is
+// allowed only if the optimizer is elementwise. What is passed by reference must outlive the operation.
+device::Operation UpdateOf(const ParameterLayout& layout, const PlannedUpdate& update, const ElementRange& range,
+                           TrainState& state);
+
+// Names memory for the new values of some elements. What has no memory is not kept.
+struct NewValues {
+  device::Range weights, first_moment, second_moment;
 };
-FlatState FlatStateOf(TrainState& state);
+// Returns the operation that writes the values which UpdateOf() would give to the elements of `range`, and leaves
+// `state` as it is. Without an update these are the present values. REQUIRES: the optimizer is elementwise.
+device::Operation UpdatedCopyOf(const ParameterLayout& layout, const std::optional<PlannedUpdate>& update,
+                                const ElementRange& range, const TrainState& state, const NewValues& out);
 
-// Updates the elements [begin, end) of `state` and skips buffers. A part of a parameter is allowed only if the
-// optimizer is elementwise.
-void UpdateElements(const ParameterLayout& layout, const PlannedUpdate& update, int64_t begin, int64_t end,
-                    const FlatState& state);
-
-// Updates all weights and moments at once. Update() does not change the scalars, so the caller must advance step,
-// cursor and exponents together with this call.
-UpdateResult Update(const ParameterLayout& layout, const GradientView& gradient, int64_t count,
-                    const OptimizerSpec& optimizer, double learning_rate, double clip_norm, TrainState* state);
+// Updates all weights and moments at once, and waits until that is done. Update() does not change the scalars, so the
+// caller must advance step, cursor and exponents together with this call. Returns the error of the device, if it has
+// one.
+absl::StatusOr<UpdateResult> Update(device::Device& device, const ParameterLayout& layout,
+                                    const GradientBuffer& gradient, int64_t count, const OptimizerSpec& optimizer,
+                                    double learning_rate, double clip_norm, TrainState* state);
 
 }  // namespace rekindle::train
 

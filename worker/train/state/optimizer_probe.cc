@@ -1,7 +1,10 @@
 #include "worker/train/state/optimizer_probe.h"
 
+#include <memory>
 #include <vector>
 
+#include "common/check/check.h"
+#include "worker/device/host/host_device.h"
 #include "worker/train/arithmetic/accumulator.h"
 #include "worker/train/levers/learning_rate.h"
 #include "worker/train/levers/optimizer_kind.h"
@@ -15,6 +18,7 @@ namespace {
 constexpr int kElements = 5000;
 constexpr int kRows = 50;
 constexpr int kSteps = 4;
+constexpr char kRoom[] = "a process has memory for the probe of the optimizers";
 
 // Fills the gradient with values of many magnitudes and both signs, from integer arithmetic alone.
 void FillGradient(int step, std::vector<float>* gradient) {
@@ -32,20 +36,28 @@ std::string ProbeOf(const OptimizerSpec& optimizer) {
   layout.parameters = {
       {.name = "probe", .shape = {kRows, kElements / kRows}, .offset = 0, .size = kElements, .decay = true}};
   layout.total = kElements;
-  TrainState state = TrainState::Zero(layout);
-  const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kElements);
-  GradientAccumulator accumulator(&layout, GradientAccumulator::Mode::kExact, 1);
+  const std::unique_ptr<device::Device> host = device::MakeHostDevice();
+  absl::StatusOr<TrainState> state = TrainState::Zero(*host, layout);
+  GradientAccumulator accumulator(*host, &layout, GradientAccumulator::Mode::kExact, 1);
+  common::Check(state.ok() && accumulator.Allocate().ok(), kRoom);
   const ScheduleSpec schedule{"cosine", 2, 0.1};
   std::vector<float> gradient(kElements);
   for (int step = 0; step < kSteps; ++step) {
     FillGradient(step, &gradient);
-    accumulator.Begin(step, 0, state.scalars.exponents);
-    accumulator.Add(0, gradient);
-    const auto* sums = static_cast<const int64_t*>(accumulator.Data(buckets[0]));
-    Update(layout, {.fixed = sums}, 7, optimizer, LearningRate(optimizer, schedule, step, kSteps, {}), 1.0, &state);
-    ++state.scalars.step;
+    accumulator.Begin(step, 0, state->scalars.exponents);
+    const absl::StatusOr<int> slot = accumulator.Open(0);
+    common::Check(slot.ok(), kRoom);
+    accumulator.Add(*slot, 0, gradient);
+    accumulator.Close(*slot, LossSum{.sum = 0, .count = 1});
+    const double rate = LearningRate(optimizer, schedule, step, kSteps, {});
+    const bool made =
+        accumulator.Take(true).ok() && Update(*host, layout, accumulator.sums(), 7, optimizer, rate, 1.0, &*state).ok();
+    common::Check(made, kRoom);
+    ++state->scalars.step;
   }
-  return StateDigest(state);
+  const absl::StatusOr<std::string> digest = StateDigest(*host, *state);
+  common::Check(digest.ok(), kRoom);
+  return *digest;
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "worker/train/arithmetic/exact_scale.h"
 #include "worker/train/arithmetic/gradient_norm.h"
+#include "worker/train/testing/host_state.h"
 #include "worker/train/testing/testing_layout.h"
 
 namespace rekindle::train {
@@ -15,10 +17,16 @@ namespace {
 
 const OptimizerSpec kSpec;
 
+// Makes a step on the host.
+UpdateResult Step(const ParameterLayout& layout, const GradientBuffer& gradient, int64_t count, double rate,
+                  double clip, TrainState* state) {
+  return *Update(TestHost(), layout, gradient, count, kSpec, rate, clip, state);
+}
+
 TrainState SomeState(const ParameterLayout& layout) {
-  TrainState state = TrainState::Zero(layout);
+  TrainState state = ZeroState(layout);
   const std::vector<float> weights = testing::RandomGradient(layout, 0.02, 99);
-  std::copy(weights.begin(), weights.end(), state.weights.data());
+  std::copy(weights.begin(), weights.end(), FloatsOf(state.weights).begin());
   return state;
 }
 
@@ -52,7 +60,7 @@ TEST(OptimizerTest, FollowsTheDefinitionInBothModes) {
   const ParameterLayout layout = testing::MakeLayout({70000, 128, 3, 1000});
   for (double clip : {0.0, 1.0, 1e-3, 1e9}) {
     TrainState fixed = SomeState(layout), values = SomeState(layout);
-    Reference reference{std::vector<double>(fixed.weights.span().begin(), fixed.weights.span().end()),
+    Reference reference{std::vector<double>(FloatsOf(fixed.weights).begin(), FloatsOf(fixed.weights).end()),
                         std::vector<double>(layout.total), std::vector<double>(layout.total)};
     fixed.scalars.exponents.assign(4, 45);
     for (int step = 0; step < 10; ++step) {
@@ -61,15 +69,15 @@ TEST(OptimizerTest, FollowsTheDefinitionInBothModes) {
       std::vector<int64_t> q(layout.total);
       for (int64_t i = 0; i < layout.total; ++i) q[i] = std::llrint(std::ldexp(double{gradient[i]}, 45));
       const double norm = reference.Apply(layout, {gradient.begin(), gradient.end()}, 2048, 1e-3, clip);
-      const UpdateResult a = Update(layout, {.fixed = q.data()}, 2048, kSpec, 1e-3, clip, &fixed);
-      const UpdateResult b = Update(layout, {.values = gradient.data()}, 2048, kSpec, 1e-3, clip, &values);
+      const UpdateResult a = Step(layout, GradientOf(std::span<const int64_t>(q)), 2048, 1e-3, clip, &fixed);
+      const UpdateResult b = Step(layout, GradientOf(std::span<const float>(gradient)), 2048, 1e-3, clip, &values);
       EXPECT_FALSE(a.found_inf || b.found_inf);
       EXPECT_NEAR(a.grad_norm, norm, 1e-9 * norm);
       EXPECT_NEAR(b.grad_norm, norm, 1e-9 * norm);
     }
     for (int64_t i = 0; i < layout.total; ++i) {
-      ASSERT_NEAR(fixed.weights.data()[i], reference.weights[i], 1e-7) << "clip " << clip << " element " << i;
-      ASSERT_NEAR(values.weights.data()[i], reference.weights[i], 1e-7) << "clip " << clip << " element " << i;
+      ASSERT_NEAR(FloatsOf(fixed.weights)[i], reference.weights[i], 1e-7) << "clip " << clip << " element " << i;
+      ASSERT_NEAR(FloatsOf(values.weights)[i], reference.weights[i], 1e-7) << "clip " << clip << " element " << i;
     }
   }
 }
@@ -79,11 +87,11 @@ TEST(OptimizerTest, WritesNothingWhenTheGradientIsNotFinite) {
   for (float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     for (int64_t at : {int64_t{0}, int64_t{69999}, layout.total - 1}) {
       TrainState state = SomeState(layout);
-      const std::string before = StateDigest(state);
+      const std::string before = DigestOf(state);
       std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 1);
       gradient[at] = bad;
-      EXPECT_TRUE(Update(layout, {.values = gradient.data()}, 100, kSpec, 1e-3, 1.0, &state).found_inf);
-      EXPECT_EQ(StateDigest(state), before);
+      EXPECT_TRUE(Step(layout, GradientOf(std::span<const float>(gradient)), 100, 1e-3, 1.0, &state).found_inf);
+      EXPECT_EQ(DigestOf(state), before);
     }
   }
 }
@@ -97,17 +105,17 @@ TEST(OptimizerTest, ExtremeExponentsKeepTheValue) {
   for (int i = 0; i < 64; ++i) q[i] = std::llrint(std::ldexp(double{unit[i]}, 40));
   TrainState expected = SomeState(layout);
   expected.scalars.exponents = {40};
-  const double norm = Update(layout, {.fixed = q.data()}, 1, kSpec, 1e-3, 1.0, &expected).grad_norm;
+  const double norm = Step(layout, GradientOf(std::span<const int64_t>(q)), 1, 1e-3, 1.0, &expected).grad_norm;
   for (int power : {-20, 60, 120}) {
     TrainState state = SomeState(layout);
     state.scalars.exponents = {40 - power};
-    const UpdateResult result = Update(layout, {.fixed = q.data()}, 1, kSpec, 1e-3, 1.0, &state);
+    const UpdateResult result = Step(layout, GradientOf(std::span<const int64_t>(q)), 1, 1e-3, 1.0, &state);
     EXPECT_DOUBLE_EQ(result.grad_norm, std::ldexp(norm, power));
-    for (int i = 0; i < 64; ++i) EXPECT_TRUE(std::isfinite(state.weights.data()[i]));
+    for (int i = 0; i < 64; ++i) EXPECT_TRUE(std::isfinite(FloatsOf(state.weights)[i]));
     // `expected` is the result for gradients that are not scaled. Larger gradients are clipped to the same norm, so
     // they give the same weights.
     if (power > 0) {
-      EXPECT_NEAR(state.weights.data()[5], expected.weights.data()[5], 1e-8);
+      EXPECT_NEAR(FloatsOf(state.weights)[5], FloatsOf(expected.weights)[5], 1e-8);
     }
   }
 }
@@ -115,12 +123,12 @@ TEST(OptimizerTest, ExtremeExponentsKeepTheValue) {
 TEST(OptimizerTest, ZeroGradientOnlyDecays) {
   const ParameterLayout layout = testing::MakeLayout({16, 16});
   TrainState state = SomeState(layout);
-  const std::vector<float> before(state.weights.span().begin(), state.weights.span().end());
+  const std::vector<float> before(FloatsOf(state.weights).begin(), FloatsOf(state.weights).end());
   const std::vector<int64_t> zero(32);
-  const UpdateResult result = Update(layout, {.fixed = zero.data()}, 10, kSpec, 0.5, 1.0, &state);
+  const UpdateResult result = Step(layout, GradientOf(std::span<const int64_t>(zero)), 10, 0.5, 1.0, &state);
   EXPECT_EQ(result.grad_norm, 0);
-  for (int i = 0; i < 16; ++i) EXPECT_FLOAT_EQ(state.weights.data()[i], before[i] * 0.95f);
-  for (int i = 16; i < 32; ++i) EXPECT_EQ(state.weights.data()[i], before[i]);
+  for (int i = 0; i < 16; ++i) EXPECT_FLOAT_EQ(FloatsOf(state.weights)[i], before[i] * 0.95f);
+  for (int i = 16; i < 32; ++i) EXPECT_EQ(FloatsOf(state.weights)[i], before[i]);
 }
 
 TEST(GradientNormTest, BlocksAreSummedInOrder) {
@@ -140,13 +148,13 @@ TEST(GradientNormTest, BlocksAreSummedInOrder) {
     }
     total += block;
   }
-  EXPECT_EQ(GradientSumOfSquares(layout, {.values = gradient.data()}, {}), total);
+  const GradientBuffer buffer = GradientOf(std::span<const float>(gradient));
+  EXPECT_EQ(*GradientSumOfSquares(TestHost(), layout, buffer, {}), total);
   // SquaresGatherer gets the gradient bucket by bucket, from the last parameter on, in the order of the reduction.
-  SquaresGatherer gatherer(layout);
-  for (const GradientBucket& bucket : CutIntoBuckets(layout, 100)) {
-    gatherer.Add({.values = gradient.data()}, {}, bucket);
-  }
-  EXPECT_EQ(gatherer.Total(), total);
+  SquaresGatherer gatherer(TestHost(), layout);
+  ASSERT_TRUE(gatherer.Allocate().ok());
+  for (const GradientBucket& bucket : CutIntoBuckets(layout, 100)) gatherer.Add(buffer, {}, bucket);
+  EXPECT_EQ(*gatherer.Total(), total);
 }
 
 }  // namespace

@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/testing/temporary_folder_testing.h"
 #include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/state/optimizer.h"
+#include "worker/train/testing/host_state.h"
 #include "worker/train/testing/testing_layout.h"
 
 namespace rekindle::train {
@@ -59,24 +61,29 @@ TEST_P(OptimizerTorchTest, SameWeightsAsTorchAfterEachStep) {
   ASSERT_FALSE(expected.empty()) << "torch failed; its output is above";
 
   const int moments = FindOptimizer(spec.kind)->moments;
-  TrainState fixed = TrainState::Zero(layout, moments), values = TrainState::Zero(layout, moments);
-  for (TrainState* state : {&fixed, &values}) std::copy(rows[0].begin(), rows[0].end(), state->weights.data());
+  TrainState fixed = ZeroState(layout, moments), values = ZeroState(layout, moments);
+  for (TrainState* state : {&fixed, &values}) {
+    std::copy(rows[0].begin(), rows[0].end(), FloatsOf(state->weights).begin());
+  }
+  const auto update = [&](const GradientBuffer& gradient, TrainState* state) {
+    return *Update(TestHost(), layout, gradient, kCount, spec, spec.learning_rate, 1.0, state);
+  };
   std::vector<int64_t> q(layout.total);
   double worst = 0;
   for (int s = 0; s < kSteps; ++s) {
     const float* torch = expected.data() + s * (layout.total + 1);
     for (int64_t i = 0; i < layout.total; ++i) q[i] = std::llrint(std::ldexp(double{rows[s + 1][i]}, 30));
-    const UpdateResult a = Update(layout, {.fixed = q.data()}, kCount, spec, spec.learning_rate, 1.0, &fixed);
-    const UpdateResult b =
-        Update(layout, {.values = rows[s + 1].data()}, kCount, spec, spec.learning_rate, 1.0, &values);
+    const UpdateResult a = update(GradientOf(std::span<const int64_t>(q)), &fixed);
+    const UpdateResult b = update(GradientOf(std::span<const float>(rows[s + 1])), &values);
     EXPECT_NEAR(a.grad_norm, torch[layout.total], 1e-6 * a.grad_norm);
     EXPECT_NEAR(b.grad_norm, torch[layout.total], 1e-6 * b.grad_norm);
     fixed.scalars.step = values.scalars.step = s + 1;
+    const std::span<float> of_fixed = FloatsOf(fixed.weights), of_values = FloatsOf(values.weights);
     for (int64_t i = 0; i < layout.total; ++i) {
-      for (const TrainState* state : {&fixed, &values}) {
+      for (const std::span<float> weights : {of_fixed, of_values}) {
         // The error is relative to the weight, or to the distance that the steps moved it, whichever is larger.
         const double size = std::max<double>(std::abs(torch[i]), kSteps * spec.learning_rate);
-        worst = std::max(worst, std::abs(state->weights.data()[i] - torch[i]) / size);
+        worst = std::max(worst, std::abs(weights[i] - torch[i]) / size);
       }
     }
   }

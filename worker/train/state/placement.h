@@ -16,10 +16,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/format/state_shards.h"
-#include "worker/comm/contract/communicator.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
-#include "worker/train/arithmetic/gradient_view.h"
+#include "worker/device/contract/device.h"
+#include "worker/device/exchange/exchange.h"
+#include "worker/train/arithmetic/gradient_buffer.h"
 #include "worker/train/control/control_plane.h"
 #include "worker/train/control/reporter.h"
 #include "worker/train/state/optimizer.h"
@@ -32,15 +33,19 @@ class Placement {
  public:
   virtual ~Placement() = default;
 
-  // Returns a state of zeros that has room for all that any rank may hold.
-  virtual TrainState Zero() const = 0;
+  // Returns a state of zeros that has room for all that this rank has to hold in the generation that was entered.
+  // Returns RESOURCE_EXHAUSTED if the device has no room.
+  virtual absl::StatusOr<TrainState> Zero() const = 0;
+  // Gives a state from Zero() memory for what this rank has to hold in the generation that was entered since. Returns
+  // RESOURCE_EXHAUSTED if the device has no room.
+  virtual absl::Status MakeRoom(TrainState& state) const = 0;
 
   virtual absl::Status Enter(const Membership& membership, int rank) = 0;
 
   // Hands state on to the ranks that need it. The call is collective, and the membership's source must be a rank. A
   // receiver writes its state only when everything has arrived and `may_swap` agrees. Otherwise it returns ABORTED. An
   // error leaves the old state whole.
-  virtual absl::Status Transfer(comm::Communicator& communicator, const Membership& membership,
+  virtual absl::Status Transfer(device::Exchange& exchange, const Membership& membership,
                                 const std::function<bool()>& may_swap, TrainState& state) = 0;
   // Returns the moments that this rank must get from a checkpoint, or null for all of them.
   virtual const std::vector<checkpoint::ElementRange>* Wanted() const = 0;
@@ -48,14 +53,14 @@ class Placement {
   // replacement failed, so that no valid state is left.
   virtual void Replaced(bool whole) = 0;
   // Frees the moments that were kept for other ranks. The call is collective. Every rank must have its state.
-  virtual absl::Status ReleaseUnwanted(comm::Communicator& communicator, TrainState& state) = 0;
+  virtual absl::Status ReleaseUnwanted(device::Exchange& exchange, TrainState& state) = 0;
 
   // Gets from the other ranks all that applying the step needs. The call is collective and comes between reducing and
   // applying. It does not write the state. If `update` is empty, the batch is skipped. `reduced` holds the update's
   // gradient and may be overwritten.
-  virtual absl::Status Prepare(std::optional<PlannedUpdate> update, GradientBuffer* reduced,
-                               comm::Communicator& communicator, const TrainState& state) = 0;
-  // Writes the prepared weights and moments. After an error the state is no longer valid.
+  virtual absl::Status Prepare(std::optional<PlannedUpdate> update, const GradientBuffer* reduced,
+                               device::Exchange& exchange, const TrainState& state) = 0;
+  // Queues the writes of the prepared weights and moments. After an error the state is no longer valid.
   virtual absl::Status Apply(TrainState& state) = 0;
   // Drops the prepared step without applying it. The caller calls Forget() when the state is of no use to any rank any
   // more.
@@ -64,14 +69,15 @@ class Placement {
   // Returns the files of a checkpoint of the job's state, and the ranks that write them.
   virtual std::vector<checkpoint::ShardRange> Files(int world_size) const = 0;
   // Returns the StateDigest of the whole state. The call is collective.
-  virtual absl::StatusOr<std::string> Digest(comm::Communicator& communicator, TrainState& state) = 0;
+  virtual absl::StatusOr<std::string> Digest(device::Exchange& exchange, const TrainState& state) = 0;
   // Returns a note of the memory that the placement saves on this rank, as measured, or nothing if there is nothing to
   // report.
   virtual std::optional<LeverNote> Saved(const TrainState& state) const = 0;
 };
 
 // Makes the placement that training.optimizer_state asks for. All arguments must outlive the Placement.
-std::unique_ptr<Placement> MakePlacement(const TrainSpec& spec, const ParameterLayout& layout, Reporter& reporter);
+std::unique_ptr<Placement> MakePlacement(device::Device& device, const TrainSpec& spec, const ParameterLayout& layout,
+                                         Reporter& reporter);
 
 }  // namespace rekindle::train
 

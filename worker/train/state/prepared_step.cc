@@ -6,15 +6,12 @@
 
 #include "common/check/check.h"
 #include "common/digest/hash.h"
-#include "worker/train/state/state_transfer.h"
 
 namespace rekindle::train {
 namespace {
 
 // A broadcast carries `kPieceElements` new weights, so many that its latency does not count.
 constexpr int64_t kPieceElements = 256 * 1024;
-// `kChunkElements` elements are updated out of place at a time, so that they stay in the cache.
-constexpr int64_t kChunkElements = 16 * 1024;
 constexpr char kExists[] = "a step is applied after it was prepared";
 
 int64_t TrainedElements(const ParameterLayout& layout) {
@@ -25,16 +22,12 @@ int64_t TrainedElements(const ParameterLayout& layout) {
   return end;
 }
 
-uint64_t HashOf(const float* values, int64_t count) {
-  return common::Xxh3_64(values, static_cast<size_t>(count) * sizeof(float));
-}
-
 }  // namespace
 
-PreparedStep::PreparedStep(const ParameterLayout& layout, int moments, Reporter& reporter)
-    : layout_(layout), moments_(moments), reporter_(reporter), trained_(TrainedElements(layout)) {}
+PreparedStep::PreparedStep(device::Device& device, const ParameterLayout& layout, Reporter& reporter)
+    : device_(device), layout_(layout), reporter_(reporter), trained_(TrainedElements(layout)) {}
 
-void PreparedStep::Fit(const ShardDeal& deal, int world_size) {
+absl::Status PreparedStep::Fit(const ShardDeal& deal, int world_size) {
   int64_t largest = 0, outgoing = 0;
   for (const StateShard& shard : deal.shards) {
     // A rank that is alone sends its new weights to nobody, so it needs no memory for sending.
@@ -42,39 +35,44 @@ void PreparedStep::Fit(const ShardDeal& deal, int world_size) {
     largest = std::max(largest, shard.range.size());
     if (shard.first == deal.rank) outgoing = shard.range.size();
   }
-  const int64_t sink = std::min(kPieceElements, largest);
-  if (outgoing_.size() != outgoing) outgoing_ = FloatBuffer(outgoing);
-  if (sink_.size() != sink) sink_ = FloatBuffer(sink);
+  const auto fit = [&](int64_t size, FloatBuffer* buffer) -> absl::Status {
+    if (buffer->size() == size) return absl::OkStatus();
+    // The old memory is freed before the new memory is taken.
+    *buffer = {};
+    absl::StatusOr<FloatBuffer> made = FloatBuffer::Zeros(device_, size, "new weights on their way");
+    if (!made.ok()) return made.status();
+    *buffer = *std::move(made);
+    return absl::OkStatus();
+  };
+  if (absl::Status status = fit(outgoing, &outgoing_); !status.ok()) return status;
+  return fit(std::min(kPieceElements, largest), &sink_);
 }
-
-int64_t PreparedStep::bytes() const { return static_cast<int64_t>(sizeof(float)) * (outgoing_.size() + sink_.size()); }
 
 ElementRange PreparedStep::TrainedPart(const StateShard& shard) const {
   return {std::min(shard.range.begin, trained_), std::min(shard.range.end, trained_)};
 }
 
-float* PreparedStep::Incoming(const StateShard& shard, int64_t element) const {
-  return static_cast<float*>(pending_->reduced->At(shard.range.begin)) + (element - shard.range.begin);
+device::Range PreparedStep::Incoming(const StateShard& shard, const ElementRange& range) const {
+  const device::Range gradient = pending_->reduced->Part(shard.range.begin, shard.range.size());
+  constexpr auto kElement = static_cast<int64_t>(sizeof(float));
+  return gradient.Part((range.begin - shard.range.begin) * kElement, range.size() * kElement);
 }
 
-void PreparedStep::MakeNew(const TrainState& state, const ElementRange& range, const FlatState& out) const {
+device::Operation PreparedStep::NewValuesOf(const TrainState& state, const ElementRange& range,
+                                            const NewValues& out) const {
   common::Check(exists(), kExists);
-  const auto copy = [&](const FloatBuffer& from, float* to, int moment) {
-    if (moment <= moments_) std::copy_n(from.data() + range.begin, range.size(), to + (range.begin - out.origin));
-  };
-  copy(state.weights, out.weights, 0);
-  copy(state.first_moment, out.first_moment, 1);
-  copy(state.second_moment, out.second_moment, 2);
-  if (pending_->update) UpdateElements(layout_, *pending_->update, range.begin, range.end, out);
+  return UpdatedCopyOf(layout_, pending_->update, range, state, out);
 }
 
-absl::Status PreparedStep::Prepare(const ShardDeal& deal, std::optional<PlannedUpdate> update, GradientBuffer* reduced,
-                                   comm::Communicator& communicator, const TrainState& state) {
+absl::Status PreparedStep::Prepare(const ShardDeal& deal, std::optional<PlannedUpdate> update,
+                                   const GradientBuffer* reduced, device::Exchange& exchange, const TrainState& state) {
   pending_ = {.update = std::move(update), .reduced = reduced, .hashes = {}};
-  std::vector<comm::Work> works;
+  comm::Communicator& communicator = exchange.communicator();
   const bool sends = pending_->update && communicator.world_size() > 1;
-  absl::Status status = sends ? IssueAll(deal, communicator, state, &works) : absl::OkStatus();
-  const uint64_t hash = sends ? HashOfOutgoing(deal) : 0;
+  absl::Status status = sends ? IssueAll(deal, exchange, state) : absl::OkStatus();
+  absl::StatusOr<uint64_t> hash = 0;
+  if (status.ok() && sends) hash = HashOfOutgoing(deal);
+  status.Update(hash.status());
   // A rank that gets the hashes of all ranks may apply the step. Each rank sends its hash only after it has reported,
   // by Reporter::Prepare(), that it can apply its part. So one surviving holder of each shard is enough to complete the
   // step on all ranks.
@@ -84,21 +82,20 @@ absl::Status PreparedStep::Prepare(const ShardDeal& deal, std::optional<PlannedU
     // The prepared step (`pending_`) is dropped only when the communicator is aborted and its operations have ended,
     // because they use the step's memory.
     communicator.Abort(status);
-    (void)WaitAll(works);
+    (void)exchange.WaitAll();
     pending_.reset();
     return status;
   }
   std::vector<uint64_t> hashes(static_cast<size_t>(communicator.world_size()));
-  works.push_back(communicator.AllGather(&hash, hashes.data(), sizeof(hash)));
-  status = WaitAll(works);
+  exchange.AllGather(&*hash, hashes.data(), sizeof(*hash));
+  status = exchange.WaitAll();
   pending_->hashes = std::move(hashes);
   return status;
 }
 
 // Issues the broadcasts of the new weights of all shards, a piece of each in turn, so that all first holders send at
 // the same time. The call is collective.
-absl::Status PreparedStep::IssueAll(const ShardDeal& deal, comm::Communicator& communicator, const TrainState& state,
-                                    std::vector<comm::Work>* works) {
+absl::Status PreparedStep::IssueAll(const ShardDeal& deal, device::Exchange& exchange, const TrainState& state) {
   int64_t largest = 0;
   for (const StateShard& shard : deal.shards) largest = std::max(largest, TrainedPart(shard).size());
   absl::Status status;
@@ -106,45 +103,52 @@ absl::Status PreparedStep::IssueAll(const ShardDeal& deal, comm::Communicator& c
     for (const StateShard& shard : deal.shards) {
       const ElementRange part = TrainedPart(shard);
       const ElementRange piece{part.begin + at, std::min(part.end, part.begin + at + kPieceElements)};
-      if (piece.begin < piece.end) status.Update(IssuePiece(deal, shard, piece, communicator, state, works));
+      if (piece.begin < piece.end) IssuePiece(deal, shard, piece, exchange, state);
     }
+    status = exchange.communicator().status();
   }
   return status;
 }
 
 // Issues the broadcast of a piece of a shard's new weights from its first holder to all ranks. The call is collective.
-absl::Status PreparedStep::IssuePiece(const ShardDeal& deal, const StateShard& shard, const ElementRange& piece,
-                                      comm::Communicator& communicator, const TrainState& state,
-                                      std::vector<comm::Work>* works) {
+void PreparedStep::IssuePiece(const ShardDeal& deal, const StateShard& shard, const ElementRange& piece,
+                              device::Exchange& exchange, const TrainState& state) {
   // The second holder of the shard computes the new weights itself and discards the piece.
-  float* buffer = sink_.data();
+  device::Range buffer = sink_.Part(0, piece.size());
   if (shard.first == deal.rank) {
-    buffer = outgoing_.data() + (piece.begin - shard.range.begin);
-    std::vector<float> first(kChunkElements), second(kChunkElements);
-    for (const ElementRange& chunk : PartsOf(piece, kChunkElements)) {
-      MakeNew(state, chunk, {buffer + (chunk.begin - piece.begin), first.data(), second.data(), chunk.begin});
-    }
+    buffer = outgoing_.Part(piece.begin - shard.range.begin, piece.size());
+    device_.Run(device::Queue::kCompute, NewValuesOf(state, piece, {.weights = buffer}));
   } else if (!deal.Holds(shard)) {
-    buffer = Incoming(shard, piece.begin);
+    buffer = Incoming(shard, piece);
   }
-  works->push_back(communicator.Broadcast(buffer, static_cast<size_t>(piece.size()) * sizeof(float), shard.first));
-  return communicator.status();
+  exchange.Broadcast(buffer, shard.first);
+}
+
+absl::StatusOr<uint64_t> PreparedStep::HashOf(const device::Range& floats) const {
+  uint64_t hash = 0;
+  absl::Status status =
+      RunAndAwait(device_, device::Queue::kCompute,
+                  {.name = "hash", .reads = {floats}, .writes = {}, .run = [&](const device::Addresses& at) {
+                     hash = common::Xxh3_64(at.Read<void>(0), static_cast<size_t>(floats.bytes));
+                     return absl::OkStatus();
+                   }});
+  if (!status.ok()) return status;
+  return hash;
 }
 
 // Returns the hash of the new weights that this rank sends, or 0 if it is the first holder of no shard.
-uint64_t PreparedStep::HashOfOutgoing(const ShardDeal& deal) const {
-  uint64_t hash = 0;
+absl::StatusOr<uint64_t> PreparedStep::HashOfOutgoing(const ShardDeal& deal) const {
   for (const StateShard& shard : deal.shards) {
-    if (shard.first == deal.rank) hash = HashOf(outgoing_.data(), TrainedPart(shard).size());
+    if (shard.first == deal.rank) return HashOf(outgoing_.Part(0, TrainedPart(shard).size()));
   }
-  return hash;
+  return uint64_t{0};
 }
 
 void PreparedStep::UpdateHeld(const ElementSet& held, TrainState& state) const {
   common::Check(exists(), kExists);
   if (!pending_->update) return;
   for (const ElementRange& range : held) {
-    UpdateElements(layout_, *pending_->update, range.begin, range.end, FlatStateOf(state));
+    device_.Run(device::Queue::kCompute, UpdateOf(layout_, *pending_->update, range, state));
   }
 }
 
@@ -154,11 +158,15 @@ absl::Status PreparedStep::Apply(const ShardDeal& deal, const ElementSet& held, 
   for (size_t i = 0; pending_->update && i < deal.shards.size(); ++i) {
     const StateShard& shard = deal.shards[i];
     const ElementRange part = TrainedPart(shard);
-    float* weights = state.weights.data() + part.begin;
+    const device::Range weights = state.weights.Part(part.begin, part.size());
     if (!deal.Holds(shard)) {
-      std::copy_n(Incoming(shard, part.begin), part.size(), weights);
-    } else if (shard.first != deal.rank &&
-               HashOf(weights, part.size()) != pending_->hashes[static_cast<size_t>(shard.first)]) {
+      device_.Run(device::Queue::kCompute, Copy(Incoming(shard, part), weights));
+      continue;
+    }
+    if (shard.first == deal.rank) continue;
+    const absl::StatusOr<uint64_t> hash = HashOf(weights);
+    if (!hash.ok()) return hash.status();
+    if (*hash != pending_->hashes[static_cast<size_t>(shard.first)]) {
       return absl::InternalError("step " + std::to_string(pending_->update->step) + ": ranks " +
                                  std::to_string(shard.first) + " and " + std::to_string(deal.rank) +
                                  " computed different weights of optimizer shard " + std::to_string(i) +

@@ -1,6 +1,6 @@
 #include "worker/train/state/state_transfer.h"
 
-#include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,38 +9,34 @@ namespace {
 
 constexpr uint64_t kMaxLeverBytes = kMaxLeverValues * (kMaxLeverName + sizeof(uint32_t) + sizeof(double));
 
-size_t Bytes(const FloatBuffer& buffer) { return static_cast<size_t>(buffer.size()) * sizeof(float); }
-
-// Returns the buffers that are sent beside the scalars. Moments that the optimizer does not keep are zeros on every
-// rank and are not sent.
-template <typename State>
-auto Travelling(State& state, int moments) {
-  std::vector buffers{&state.weights, &state.first_moment, &state.second_moment};
-  buffers.resize(static_cast<size_t>(1 + moments));
-  return buffers;
+absl::Status ReceiveAndSwap(device::Device& device, device::Exchange& exchange, int peer, const ParameterLayout& layout,
+                            const std::function<bool()>& may_swap, TrainState& state) {
+  absl::StatusOr<TrainState> spare = TrainState::Zero(device, layout, state.moments);
+  if (!spare.ok()) return spare.status();
+  absl::Status status = ReceiveState(exchange, peer, layout, state.moments, *spare);
+  if (!status.ok()) return status;
+  if (!may_swap()) return absl::AbortedError("the generation ended before its state was taken over");
+  std::swap(state, *spare);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status WaitAll(const std::vector<comm::Work>& works) {
-  absl::Status first;
-  for (const comm::Work& work : works) first.Update(work.Wait());
-  return first;
-}
-
-absl::Status SendState(comm::Communicator& communicator, int peer, const TrainState& state, int moments) {
+absl::Status SendState(device::Exchange& exchange, int peer, const TrainState& state, int moments) {
   const std::vector<uint8_t> scalars = EncodeScalars(state.scalars);
   const uint64_t length = scalars.size();
-  std::vector<comm::Work> works{communicator.Send(&length, sizeof(length), peer),
-                                communicator.Send(scalars.data(), scalars.size(), peer)};
-  for (const FloatBuffer* buffer : Travelling(state, moments)) {
-    works.push_back(communicator.Send(buffer->data(), Bytes(*buffer), peer));
-  }
-  return WaitAll(works);
+  comm::Communicator& communicator = exchange.communicator();
+  absl::Status status = communicator.Send(&length, sizeof(length), peer).Wait();
+  status.Update(communicator.Send(scalars.data(), scalars.size(), peer).Wait());
+  if (!status.ok()) return status;
+  exchange.Send(state.weights.all(), peer);
+  for (const FloatBuffer* moment : MomentsOf(state, moments)) exchange.Send(moment->all(), peer);
+  return exchange.WaitAll();
 }
 
-absl::Status ReceiveState(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
+absl::Status ReceiveState(device::Exchange& exchange, int peer, const ParameterLayout& layout, int moments,
                           TrainState& spare) {
+  comm::Communicator& communicator = exchange.communicator();
   // The size of the scalars varies, because levers add their values to them over time.
   const uint64_t least = EncodeScalars(spare.scalars).size();
   uint64_t length = 0;
@@ -53,41 +49,25 @@ absl::Status ReceiveState(comm::Communicator& communicator, int peer, const Para
     return status;
   }
   std::vector<uint8_t> scalars(length);
-  std::vector<comm::Work> works{communicator.Recv(scalars.data(), scalars.size(), peer)};
-  for (FloatBuffer* buffer : Travelling(spare, spare.moments)) {
-    works.push_back(communicator.Recv(buffer->data(), Bytes(*buffer), peer));
-  }
-  absl::Status status = WaitAll(works);
+  absl::Status status = communicator.Recv(scalars.data(), scalars.size(), peer).Wait();
+  if (!status.ok()) return status;
+  exchange.Recv(spare.weights.all(), peer);
+  for (const FloatBuffer* moment : MomentsOf(spare, moments)) exchange.Recv(moment->all(), peer);
+  status = exchange.WaitAll();
   if (status.ok()) status = DecodeScalars(scalars, &spare.scalars);
   if (status.ok()) status = CheckFits(spare.scalars, layout);
   return status;
 }
 
-namespace {
-
-absl::Status ReceiveAndSwap(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
-                            const std::function<bool()>& may_swap, TrainState& state) {
-  TrainState spare = TrainState::Zero(layout, state.moments);
-  if (absl::Status status = ReceiveState(communicator, peer, layout, spare); !status.ok()) return status;
-  if (!may_swap()) return absl::AbortedError("the generation ended before its state was taken over");
-  // The model's parameters are views of the weights' memory, so the weights are copied and the rest is swapped.
-  std::memcpy(state.weights.data(), spare.weights.data(), Bytes(spare.weights));
-  std::swap(state.first_moment, spare.first_moment);
-  std::swap(state.second_moment, spare.second_moment);
-  std::swap(state.scalars, spare.scalars);
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::Status TransferState(comm::Communicator& communicator, const Membership& membership,
+absl::Status TransferState(device::Device& device, device::Exchange& exchange, const Membership& membership,
                            const ParameterLayout& layout, const std::function<bool()>& may_swap, TrainState& state) {
+  const comm::Communicator& communicator = exchange.communicator();
   const int self = communicator.rank();
   for (int rank = 0; rank < communicator.world_size(); ++rank) {
     if (!membership.members[static_cast<size_t>(rank)].needs_state || rank == membership.source_rank) continue;
     absl::Status status;
-    if (self == membership.source_rank) status = SendState(communicator, rank, state, state.moments);
-    if (self == rank) status = ReceiveAndSwap(communicator, membership.source_rank, layout, may_swap, state);
+    if (self == membership.source_rank) status = SendState(exchange, rank, state, state.moments);
+    if (self == rank) status = ReceiveAndSwap(device, exchange, membership.source_rank, layout, may_swap, state);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

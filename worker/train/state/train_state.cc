@@ -1,33 +1,74 @@
 #include "worker/train/state/train_state.h"
 
-#include "common/digest/hash.h"
+#include <algorithm>
+#include <utility>
+
 #include "worker/train/arithmetic/exact_scale.h"
 
 namespace rekindle::train {
 
-TrainState TrainState::Zero(const ParameterLayout& layout, int moments, bool in_parts) {
-  const int present = in_parts ? 0 : moments;
+absl::StatusOr<TrainState> TrainState::Zero(device::Device& device, const ParameterLayout& layout, int moments,
+                                            bool in_parts) {
   TrainState state;
-  state.weights = FloatBuffer(layout.total);
-  state.first_moment = present >= 1 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
-  state.second_moment = present >= 2 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
   state.moments = moments;
   state.scalars.exponents.assign(layout.parameters.size(), kInitialExponent);
+  const auto make = in_parts ? &FloatBuffer::Reserved : &FloatBuffer::Zeros;
+  absl::StatusOr<FloatBuffer> weights = FloatBuffer::Zeros(device, layout.total, "the weights");
+  if (!weights.ok()) return weights.status();
+  state.weights = *std::move(weights);
+  const std::pair<FloatBuffer*, const char*> kept[] = {{&state.first_moment, "the first moment"},
+                                                       {&state.second_moment, "the second moment"}};
+  for (int moment = 0; moment < moments; ++moment) {
+    absl::StatusOr<FloatBuffer> made = make(device, layout.total, kept[moment].second);
+    if (!made.ok()) return made.status();
+    *kept[moment].first = *std::move(made);
+  }
   return state;
 }
 
-void TrainState::DropUnused() {
-  if (moments < 1) first_moment = FloatBuffer::Unused(weights.size());
-  if (moments < 2) second_moment = FloatBuffer::Unused(weights.size());
+std::vector<FloatBuffer*> MomentsOf(TrainState& state, int moments) {
+  std::vector<FloatBuffer*> kept{&state.first_moment, &state.second_moment};
+  kept.resize(static_cast<size_t>(std::min(moments, state.moments)));
+  return kept;
 }
 
-std::string StateDigest(const TrainState& state) {
-  common::Hasher hasher;
-  for (const FloatBuffer* buffer : {&state.weights, &state.first_moment, &state.second_moment}) {
-    hasher.Update(buffer->data(), buffer->size() * sizeof(float));
+std::vector<const FloatBuffer*> MomentsOf(const TrainState& state, int moments) {
+  std::vector<const FloatBuffer*> kept{&state.first_moment, &state.second_moment};
+  kept.resize(static_cast<size_t>(std::min(moments, state.moments)));
+  return kept;
+}
+
+absl::Status StateHasher::Add(const device::Range& floats) {
+  return RunAndAwait(device_, device::Queue::kCompute,
+                     {.name = "hash", .reads = {floats}, .writes = {}, .run = [&](const device::Addresses& at) {
+                        hasher_.Update(at.Read<char>(0), static_cast<size_t>(floats.bytes));
+                        return absl::OkStatus();
+                      }});
+}
+
+void StateHasher::AddZeros(int64_t elements) {
+  constexpr int64_t kPiece = 64 * 1024;
+  const std::vector<float> zeros(static_cast<size_t>(std::min(elements, kPiece)));
+  for (int64_t at = 0; at < elements; at += kPiece) {
+    hasher_.Update(zeros.data(), static_cast<size_t>(std::min(kPiece, elements - at)) * sizeof(float));
   }
-  hasher.Update(&state.scalars.cursor, sizeof(state.scalars.cursor));
-  return hasher.Hex();
+}
+
+std::string StateHasher::Finish(const StateScalars& scalars) {
+  hasher_.Update(&scalars.cursor, sizeof(scalars.cursor));
+  return hasher_.Hex();
+}
+
+absl::StatusOr<std::string> StateDigest(device::Device& device, const TrainState& state) {
+  StateHasher hasher(device);
+  for (const FloatBuffer* buffer : {&state.weights, &state.first_moment, &state.second_moment}) {
+    if (buffer->size() == 0) {
+      hasher.AddZeros(state.weights.size());
+    } else if (absl::Status status = hasher.Add(buffer->all()); !status.ok()) {
+      return status;
+    }
+  }
+  return hasher.Finish(state.scalars);
 }
 
 }  // namespace rekindle::train

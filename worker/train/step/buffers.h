@@ -3,16 +3,18 @@
 #define REKINDLE_WORKER_TRAIN_STEP_BUFFERS_H_
 
 #include "worker/contract/model_interface.h"
-#include "worker/train/arithmetic/gradient_view.h"
+#include "worker/device/contract/device.h"
+#include "worker/train/arithmetic/gradient_buffer.h"
 #include "worker/train/state/train_state.h"
 
 namespace rekindle::train {
 
-// Changes each buffer b to b + momentum * (mean - b), where `mean` is the mean of the micro-batches' statistics. `sums`
-// has the sums of the statistics beside the gradient. In fixed point (with the exponents state->scalars.exponents) the
-// result has the same bits however the micro-batches were split among the ranks. `micro_batches` is M, the number in
-// the whole step.
-void UpdateBuffers(const ParameterLayout& layout, const GradientView& sums, int micro_batches, TrainState* state);
+// Queues the change of each buffer b to b + momentum * (mean - b), where `mean` is the mean of the micro-batches'
+// statistics. `sums` has the sums of the statistics beside the gradient. In fixed point (with the exponents
+// state.scalars.exponents) the result has the same bits however the micro-batches were split among the ranks.
+// `micro_batches` is M, the number in the whole step. `sums` and `layout` must outlive the queued operations.
+void UpdateBuffers(device::Device& device, const ParameterLayout& layout, const GradientBuffer& sums, int micro_batches,
+                   const TrainState& state);
 
 }  // namespace rekindle::train
 

@@ -92,7 +92,7 @@ std::string StepJudge::Divergence(const StepOutcome& outcome) const {
     return step + ", micro-batch " + std::to_string(record.bad_micro_batch) + ": " + where + " is not finite";
   }
   // If all micro-batches are finite, the norm of their gradient can still be infinite.
-  if (outcome.gradient.squares && !std::isfinite(*outcome.gradient.squares)) {
+  if (!std::isfinite(outcome.squares)) {
     return step + ": the gradient's norm is not finite";
   }
   return "";

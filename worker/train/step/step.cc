@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/time/clock.h"
 #include "kernels/layers/bfloat16.h"
 
@@ -14,6 +15,7 @@ namespace {
 // A bucket of `kBucketElements` is small enough to start reducing early, and large enough that the latency of a
 // collective does not count.
 constexpr int64_t kBucketElements = 256 * 1024;
+constexpr auto kWireBytes = static_cast<int64_t>(sizeof(uint16_t));
 
 GradientAccumulator::Mode ModeOf(const TrainSpec& spec) {
   return spec.exact ? GradientAccumulator::Mode::kExact : GradientAccumulator::Mode::kFloat32;
@@ -29,6 +31,11 @@ LossSum NothingOf(const ParameterLayout& layout, const GradientSink& sink) {
   return {.sum = std::numeric_limits<double>::quiet_NaN(), .count = 1};
 }
 
+// Returns the error of a step with the number that the step would have had.
+absl::Status AtStep(int64_t step, const absl::Status& error) {
+  return absl::Status(error.code(), absl::StrCat("step ", step + 1, ", ", error.message()));
+}
+
 // Checks that the evaluation is finite and whole. A loss that is left out would make the mean look better than it is.
 absl::Status CheckEvaluation(const StepRecord& record, int micro_batches) {
   if (record.loss_not_finite) {
@@ -41,21 +48,35 @@ absl::Status CheckEvaluation(const StepRecord& record, int micro_batches) {
 
 }  // namespace
 
-StepRunner::StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter,
-                       MetricsBoard& metrics)
-    : model_(model),
+StepRunner::StepRunner(device::Device& device, DeviceModel& model, BatchSource& batches, const TrainSpec& spec,
+                       Reporter& reporter, MetricsBoard& metrics)
+    : device_(device),
+      model_(model),
       batches_(batches),
       spec_(spec),
       reporter_(reporter),
       metrics_(metrics),
       buckets_(CutIntoBuckets(model.layout(), kBucketElements)),
       readiness_(&buckets_),
-      accumulator_(&model.layout(), ModeOf(spec), spec.micro_batches()),
-      reduced_(spec.exact, model.layout().total),
-      wire_(spec.sixteen_bit ? static_cast<size_t>(model.layout().total) : 0),
-      squares_(model.layout()) {}
+      accumulator_(device, &model.layout(), ModeOf(spec), spec.micro_batches()),
+      reduced_(spec.exact),
+      squares_(device, model.layout()) {}
+
+absl::Status StepRunner::Allocate() {
+  const int64_t total = model_.layout().total;
+  absl::Status status = accumulator_.Allocate();
+  if (status.ok()) status = reduced_.Allocate(device_, total, "the reduced gradient");
+  if (status.ok()) status = squares_.Allocate();
+  if (!status.ok() || !spec_.sixteen_bit) return status;
+  absl::StatusOr<device::Memory> wire = device_.Allocate(total * kWireBytes, "the gradient in 16 bits");
+  if (!wire.ok()) return wire.status();
+  wire_ = *std::move(wire);
+  return absl::OkStatus();
+}
 
 void StepRunner::Forget() {
+  // Micro-batches are still under way if reading another one has failed.
+  accumulator_.Take(/*wait=*/true).IgnoreError();
   begun_ = false;
   evaluated_step_ = -1;
 }
@@ -66,22 +87,25 @@ void StepRunner::Resize() {
   accumulator_.SetMicroBatches(spec_.micro_batches());
 }
 
-absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& assigned, const StepExtras& extras,
-                             comm::Communicator& communicator, StepOutcome* outcome) {
-  works_.clear();
-  model_.TakeWeights();
+absl::Status StepRunner::Run(const TrainState& state, const std::set<int>& assigned, const StepExtras& extras,
+                             device::Exchange& exchange, StepOutcome* outcome) {
+  const StateScalars& scalars = state.scalars;
+  comm::Communicator& communicator = exchange.communicator();
+  reductions_.clear();
+  model_.TakeWeights(state.weights);
   if (std::exchange(generation_, communicator.generation()) != communicator.generation()) cost_ = {};
   StepRecord share;
-  if (absl::Status status = EvaluateShare(scalars, extras.range, &share); !status.ok()) return status;
+  if (absl::Status status = EvaluateShare(state, extras.range, &share); !status.ok()) return status;
   outcome->evaluation = std::move(share);
-  if (absl::Status status = Compute(scalars, assigned, communicator); !status.ok()) return status;
+  if (absl::Status status = Compute(state, assigned, exchange); !status.ok()) return status;
   const double start = common::SteadySeconds(), blocked = communicator.send_blocked_seconds();
-  absl::Status status = Gather(scalars, extras, communicator, outcome);
+  absl::Status status = Gather(scalars, extras, exchange, outcome);
   CostExchange(start, blocked, communicator);
   if (!status.ok()) return status;
-  outcome->gradient = reduced_.view();
-  outcome->reduced = &reduced_;
-  outcome->gradient.squares = squares_.Total();
+  const absl::StatusOr<double> squares = squares_.Total();
+  if (!squares.ok()) return squares.status();
+  outcome->gradient = &reduced_;
+  outcome->squares = *squares;
   if (EvaluationDue(scalars.step)) status = CheckEvaluation(outcome->evaluation, batches_.validation_micro_batches());
   if (!status.ok()) return status;
   return CheckWhole(outcome->record, spec_.micro_batches());
@@ -95,8 +119,8 @@ void StepRunner::CostExchange(double start, double blocked, const comm::Communic
   metrics_.Update([&](TrainerMetrics& m) { m.reduce_seconds += cost_.exchange_seconds; });
 }
 
-absl::Status StepRunner::Compute(const StateScalars& scalars, const std::set<int>& assigned,
-                                 comm::Communicator& communicator) {
+absl::Status StepRunner::Compute(const TrainState& state, const std::set<int>& assigned, device::Exchange& exchange) {
+  const StateScalars& scalars = state.scalars;
   const bool same = begun_ && accumulator_.step() == scalars.step && accumulator_.attempt() == scalars.attempt &&
                     std::includes(assigned.begin(), assigned.end(), held_.begin(), held_.end());
   if (!same) {
@@ -108,82 +132,122 @@ absl::Status StepRunner::Compute(const StateScalars& scalars, const std::set<int
   std::set_difference(assigned.begin(), assigned.end(), held_.begin(), held_.end(), std::back_inserter(missing));
   cost_.micro_batches = static_cast<int>(missing.size());
   cost_.data_seconds = cost_.compute_seconds = 0;
-  for (size_t i = 0; i < missing.size(); ++i) {
+  absl::Status status;
+  for (size_t i = 0; status.ok() && i < missing.size(); ++i) {
     const bool last = i + 1 == missing.size();
-    if (absl::Status status = ComputeOne(scalars, missing[i], last, communicator); !status.ok()) {
-      begun_ = false;
-      return status;
-    }
-    reporter_.Computed(static_cast<int>(held_.size()));
+    status = ComputeOne(state, missing[i], last, exchange);
+  }
+  const double start = common::SteadySeconds();
+  status.Update(Take(scalars, /*wait=*/true));
+  CountComputing(common::SteadySeconds() - start);
+  if (!status.ok()) {
+    begun_ = false;
+    return status;
   }
   if (missing.empty()) {
-    for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) Reduce(static_cast<int>(bucket), communicator);
+    for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) Reduce(static_cast<int>(bucket), exchange);
   }
   return absl::OkStatus();
 }
 
-absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool last,
-                                    comm::Communicator& communicator) {
+// Queues one micro-batch. With the last one, the buckets are reduced as soon as their gradients are complete.
+absl::Status StepRunner::ComputeOne(const TrainState& state, int index, bool last, device::Exchange& exchange) {
+  const StateScalars& scalars = state.scalars;
   const double start = common::SteadySeconds();
-  const MicroBatch batch = batches_.Train(scalars.step, index);
+  const absl::StatusOr<int> slot = accumulator_.Open(index);
+  if (!slot.ok()) return AtStep(scalars.step, slot.status());
+  MicroBatch batch;
+  try {
+    batch = batches_.Train(scalars.step, index);
+  } catch (...) {
+    accumulator_.Close(*slot, absl::InternalError("the micro-batch was not read"));
+    accumulator_.Queued(*slot);
+    throw;
+  }
   const double loaded = common::SteadySeconds();
-  readiness_.Reset();
-  const auto sink = [&](int parameter, std::span<const float> gradient) {
-    accumulator_.Add(parameter, gradient);
-    if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, communicator); });
+  if (last) readiness_.Reset();
+  const auto sink = [this, slot = *slot, last, &exchange](int parameter, std::span<const float> gradient) {
+    accumulator_.Add(slot, parameter, gradient);
+    if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, exchange); });
   };
-  auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step},
-                              std::ldexp(1.0f, scalars.loss_scale.log2), sink);
-  if (absl::IsOutOfRange(loss.status()) && spec_.on_divergence == TrainSpec::OnDivergence::kSkip) {
-    loss = NothingOf(model_.layout(), sink);
-  }
-  if (!loss.ok()) {
-    return absl::Status(loss.status().code(),
-                        "step " + std::to_string(scalars.step + 1) + ", " + std::string(loss.status().message()));
-  }
-  if (absl::Status status = accumulator_.MicroBatchDone(index, *loss); !status.ok()) return status;
-  held_.insert(index);
+  model_.Backward(
+      state.weights, std::move(batch), {.seed = spec_.seed, .step = scalars.step},
+      std::ldexp(1.0f, scalars.loss_scale.log2), sink, [this, slot = *slot, sink](const absl::StatusOr<LossSum>& loss) {
+        const bool skips = absl::IsOutOfRange(loss.status()) && spec_.on_divergence == TrainSpec::OnDivergence::kSkip;
+        accumulator_.Close(slot, skips ? NothingOf(model_.layout(), sink) : loss);
+      });
+  accumulator_.Queued(*slot);
+  const absl::Status status = Take(scalars, /*wait=*/false);
   const double end = common::SteadySeconds();
   cost_.data_seconds += loaded - start;
-  cost_.compute_seconds += end - loaded;
-  metrics_.Update([&](TrainerMetrics& m) {
-    m.data_seconds += loaded - start;
-    m.compute_seconds += end - loaded;
-  });
-  return absl::OkStatus();
+  metrics_.Update([&](TrainerMetrics& m) { m.data_seconds += loaded - start; });
+  CountComputing(end - loaded);
+  return status;
 }
 
-void StepRunner::Reduce(int bucket, comm::Communicator& communicator) {
+void StepRunner::CountComputing(double seconds) {
+  cost_.compute_seconds += seconds;
+  metrics_.Update([&](TrainerMetrics& m) { m.compute_seconds += seconds; });
+}
+
+// Takes the micro-batches that the device has computed, and with `wait` all that were queued.
+absl::Status StepRunner::Take(const StateScalars& scalars, bool wait) {
+  const absl::Status status = accumulator_.Take(wait);
+  const std::vector<int>& held = accumulator_.held();
+  if (held.size() != held_.size()) {
+    held_.insert(held.begin(), held.end());
+    reporter_.Computed(static_cast<int>(held_.size()));
+  }
+  return status.ok() ? status : AtStep(scalars.step, status);
+}
+
+void StepRunner::Reduce(int bucket, device::Exchange& exchange) {
   const GradientBucket& b = buckets_[static_cast<size_t>(bucket)];
-  if (spec_.sixteen_bit) {
-    uint16_t* wire = wire_.data() + b.offset;
-    kernels::ToBfloat16(static_cast<const float*>(accumulator_.Data(b)), b.count, wire);
-    works_.push_back(communicator.AllReduce(wire, wire, static_cast<size_t>(b.count), comm::DataType::kBfloat16,
-                                            comm::ReduceOp::kSum));
+  const device::Range sums = accumulator_.Sums(b);
+  if (!spec_.sixteen_bit) {
+    reductions_.push_back(exchange.AllReduce(sums, reduced_.Part(b.offset, b.count),
+                                             spec_.exact ? comm::DataType::kInt64 : comm::DataType::kFloat32));
     return;
   }
-  works_.push_back(communicator.AllReduce(accumulator_.Data(b), reduced_.At(b.offset), static_cast<size_t>(b.count),
-                                          spec_.exact ? comm::DataType::kInt64 : comm::DataType::kFloat32,
-                                          comm::ReduceOp::kSum));
+  const device::Range wire = WireOf(b);
+  device_.Run(
+      device::Queue::kCompute,
+      {.name = "to 16 bits", .reads = {sums}, .writes = {wire}, .run = [count = b.count](const device::Addresses& at) {
+         kernels::ToBfloat16(at.Read<float>(0), count, at.Write<uint16_t>(0));
+         return absl::OkStatus();
+       }});
+  reductions_.push_back(exchange.AllReduce(wire, wire, comm::DataType::kBfloat16));
+}
+
+device::Range StepRunner::WireOf(const GradientBucket& bucket) const {
+  return wire_.Part(bucket.offset * kWireBytes, bucket.count * kWireBytes);
 }
 
 // Gathers the squares of each bucket as soon as it is reduced, while the next buckets are still being reduced. Buckets
 // are reduced in the order in which they were issued.
-absl::Status StepRunner::GatherSquares(const StateScalars& scalars) {
+absl::Status StepRunner::GatherSquares(const StateScalars& scalars, device::Exchange& exchange) {
   absl::Status status;
-  for (size_t bucket = 0; bucket < works_.size(); ++bucket) {
-    status.Update(works_[bucket].Wait());
+  for (size_t bucket = 0; bucket < reductions_.size(); ++bucket) {
+    status.Update(exchange.Wait(reductions_[bucket]));
+    if (!status.ok()) continue;
     const GradientBucket& b = buckets_[bucket];
-    if (status.ok() && spec_.sixteen_bit) {
-      kernels::FromBfloat16(wire_.data() + b.offset, b.count, reduced_.values() + b.offset);
+    if (spec_.sixteen_bit) {
+      device_.Run(device::Queue::kCompute, {.name = "from 16 bits",
+                                            .reads = {WireOf(b)},
+                                            .writes = {reduced_.Part(b.offset, b.count)},
+                                            .run = [count = b.count](const device::Addresses& at) {
+                                              kernels::FromBfloat16(at.Read<uint16_t>(0), count, at.Write<float>(0));
+                                              return absl::OkStatus();
+                                            }});
     }
-    if (status.ok()) squares_.Add(reduced_.view(), scalars.exponents, b);
+    squares_.Add(reduced_, scalars.exponents, b);
   }
   return status;
 }
 
-absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
+absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& extras, device::Exchange& exchange,
                                 StepOutcome* outcome) {
+  const comm::Communicator& communicator = exchange.communicator();
   if (extras.lease != nullptr) outcome->sent = extras.lease->Now();
   StepMessage message{.step = scalars.step,
                       .attempt = scalars.attempt,
@@ -200,14 +264,20 @@ absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& e
   const StepMessageLayout layout{static_cast<int>(model_.layout().parameters.size()), extras.most_shards};
   const std::vector<uint8_t> mine = Encode(message, layout);
   std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));
-  const comm::Work gathered = communicator.AllGather(mine.data(), all.data(), mine.size());
-  absl::Status reduced = GatherSquares(scalars);
-  reduced.Update(gathered.Wait());
-  if (!reduced.ok()) return reduced;
+  const device::Exchange::Ticket gathered = exchange.AllGather(mine.data(), all.data(), mine.size());
+  absl::Status reduced = GatherSquares(scalars, exchange);
+  reduced.Update(exchange.Wait(gathered));
+  reduced.Update(exchange.WaitAll());
+  return reduced.ok() ? Combine(all, layout, scalars, outcome) : reduced;
+}
+
+// Combines the messages of all ranks, which are in `all`.
+absl::Status StepRunner::Combine(const std::vector<uint8_t>& all, const StepMessageLayout& layout,
+                                 const StateScalars& scalars, StepOutcome* outcome) const {
   outcome->record = EmptyRecord(scalars.step, scalars.attempt, model_.layout().parameters.size());
   outcome->evaluation = EmptyRecord(scalars.step, 0, 0);
-  for (int rank = 0; rank < communicator.world_size(); ++rank) {
-    auto decoded = Decode(std::span(all).subspan(static_cast<size_t>(rank) * mine.size(), mine.size()), layout);
+  for (size_t at = 0; at < all.size(); at += layout.bytes()) {
+    auto decoded = Decode(std::span(all).subspan(at, layout.bytes()), layout);
     if (!decoded.ok()) return decoded.status();
     absl::Status status = CombineRecords(decoded->record, &outcome->record);
     status.Update(CombineRecords(decoded->evaluation, &outcome->evaluation));
@@ -230,7 +300,8 @@ bool StepRunner::EvaluationDue(int64_t step) const {
 
 // Evaluates the same share of the validation micro-batches as `range` is of a step, so that ranks of unequal speed
 // finish together.
-absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, const StepRange& range, StepRecord* share) {
+absl::Status StepRunner::EvaluateShare(const TrainState& state, const StepRange& range, StepRecord* share) {
+  const StateScalars& scalars = state.scalars;
   *share = EmptyRecord(scalars.step, 0, 0);
   if (!EvaluationDue(scalars.step)) return absl::OkStatus();
   if (evaluated_step_ != scalars.step) {
@@ -242,7 +313,7 @@ absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, const StepRa
     const int64_t place = int64_t{index} * spec_.micro_batches() / count;
     if (place < range.begin || place >= range.end) continue;
     if (!evaluated_.contains(index)) {
-      const auto loss = model_.Evaluate(batches_.Validation(index));
+      const auto loss = model_.Evaluate(state.weights, batches_.Validation(index));
       if (!loss.ok()) return loss.status();
       evaluated_[index] = *loss;
     }
@@ -251,11 +322,12 @@ absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, const StepRa
   return absl::OkStatus();
 }
 
-absl::Status StepRunner::Evaluate(const StateScalars& scalars, const StepRange& range, comm::Communicator& communicator,
+absl::Status StepRunner::Evaluate(const TrainState& state, const StepRange& range, comm::Communicator& communicator,
                                   StepRecord* combined) {
-  model_.TakeWeights();
+  const StateScalars& scalars = state.scalars;
+  model_.TakeWeights(state.weights);
   StepRecord share;
-  absl::Status status = EvaluateShare(scalars, range, &share);
+  absl::Status status = EvaluateShare(state, range, &share);
   if (!status.ok()) return status;
   const std::vector<uint8_t> mine = EncodeRecord(share);
   std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));

@@ -1,6 +1,6 @@
-// Runs one step of one rank. StepRunner computes the assigned micro-batches, reduces the gradient while the last
-// backward still runs, and gathers the messages of all ranks. It writes no parameter. The caller decides whether to
-// apply the outcome.
+// Runs one step of one rank on its device. StepRunner computes the assigned micro-batches, reduces the gradient while
+// the last backward still runs, and gathers the messages of all ranks. It writes no parameter. The caller decides
+// whether to apply the outcome.
 #ifndef REKINDLE_WORKER_TRAIN_STEP_STEP_H_
 #define REKINDLE_WORKER_TRAIN_STEP_STEP_H_
 
@@ -10,16 +10,17 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "worker/comm/contract/communicator.h"
-#include "worker/comm/contract/work.h"
 #include "worker/contract/batch_source.h"
 #include "worker/contract/model_interface.h"
 #include "worker/contract/spec.h"
+#include "worker/device/contract/device.h"
+#include "worker/device/exchange/exchange.h"
 #include "worker/train/arithmetic/accumulator.h"
 #include "worker/train/arithmetic/gradient_buckets.h"
 #include "worker/train/arithmetic/gradient_norm.h"
 #include "worker/train/control/reporter.h"
 #include "worker/train/state/train_state.h"
+#include "worker/train/step/device_model.h"
 #include "worker/train/step/step_message.h"
 #include "worker/train/step/step_ranges.h"
 #include "worker/train/step/trainer_metrics.h"
@@ -43,10 +44,9 @@ struct StepOutcome {
   double sent = 0;
   // `committed_step` is the step of the newest durable checkpoint that any rank knows.
   int64_t committed_step = -1;
-  // `gradient` is the reduced gradient. It is valid until the next Run.
-  GradientView gradient;
-  // `reduced` is the memory of `gradient`.
-  GradientBuffer* reduced = nullptr;
+  // `gradient` is the reduced gradient, and `squares` its GradientSumOfSquares. It is valid until the next Run.
+  const GradientBuffer* gradient = nullptr;
+  double squares = 0;
   // `messages` holds the step's messages of all ranks, indexed by rank.
   std::vector<StepMessage> messages;
 };
@@ -73,20 +73,24 @@ struct StepExtras {
 class StepRunner {
  public:
   // All arguments of the constructor must outlive the StepRunner.
-  StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter, MetricsBoard& metrics);
+  StepRunner(device::Device& device, DeviceModel& model, BatchSource& batches, const TrainSpec& spec,
+             Reporter& reporter, MetricsBoard& metrics);
 
-  // Computes those of the micro-batches `assigned` of (scalars.step, scalars.attempt) that the accumulator does not
-  // hold from an interrupted generation, then reduces. Computing always goes on to its end, even when the communicator
-  // has died, because the rank's report has promised these micro-batches.
+  // Allocates what the steps need on the device. Returns RESOURCE_EXHAUSTED if the device has no room.
+  absl::Status Allocate();
+
+  // Computes those of the micro-batches `assigned` of (scalars.step, scalars.attempt) of `state` that the accumulator
+  // does not hold from an interrupted generation, then reduces. Computing always goes on to its end, even when the
+  // communicator has died, because the rank's report has promised these micro-batches.
   //
-  // Returns the error of the communicator, or INVALID_ARGUMENT when the job is at fault, for example by a loss that is
-  // not finite.
-  absl::Status Run(const StateScalars& scalars, const std::set<int>& assigned, const StepExtras& extras,
-                   comm::Communicator& communicator, StepOutcome* outcome);
+  // Returns the error of the communicator or of the device, or INVALID_ARGUMENT when the job is at fault, for example
+  // by a loss that is not finite.
+  absl::Status Run(const TrainState& state, const std::set<int>& assigned, const StepExtras& extras,
+                   device::Exchange& exchange, StepOutcome* outcome);
 
   // Computes the mean validation loss of the current weights over all micro-batches. The ranks' shares are combined
   // exactly.
-  absl::Status Evaluate(const StateScalars& scalars, const StepRange& range, comm::Communicator& communicator,
+  absl::Status Evaluate(const TrainState& state, const StepRange& range, comm::Communicator& communicator,
                         StepRecord* combined);
 
   // Forgets all held micro-batches, because the state has been replaced.
@@ -99,17 +103,23 @@ class StepRunner {
   int computed() const { return cost_.micro_batches; }
 
  private:
-  absl::Status Compute(const StateScalars& scalars, const std::set<int>& assigned, comm::Communicator& communicator);
-  absl::Status ComputeOne(const StateScalars& scalars, int index, bool last, comm::Communicator& communicator);
-  void Reduce(int bucket, comm::Communicator& communicator);
-  absl::Status GatherSquares(const StateScalars& scalars);
+  absl::Status Compute(const TrainState& state, const std::set<int>& assigned, device::Exchange& exchange);
+  absl::Status ComputeOne(const TrainState& state, int index, bool last, device::Exchange& exchange);
+  absl::Status Take(const StateScalars& scalars, bool wait);
+  void CountComputing(double seconds);
+  void Reduce(int bucket, device::Exchange& exchange);
+  device::Range WireOf(const GradientBucket& bucket) const;
+  absl::Status GatherSquares(const StateScalars& scalars, device::Exchange& exchange);
   void CostExchange(double start, double blocked, const comm::Communicator& communicator);
-  absl::Status Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
+  absl::Status Gather(const StateScalars& scalars, const StepExtras& extras, device::Exchange& exchange,
                       StepOutcome* outcome);
-  absl::Status EvaluateShare(const StateScalars& scalars, const StepRange& range, StepRecord* share);
+  absl::Status Combine(const std::vector<uint8_t>& all, const StepMessageLayout& layout, const StateScalars& scalars,
+                       StepOutcome* outcome) const;
+  absl::Status EvaluateShare(const TrainState& state, const StepRange& range, StepRecord* share);
   bool EvaluationDue(int64_t step) const;
 
-  Model& model_;
+  device::Device& device_;
+  DeviceModel& model_;
   BatchSource& batches_;
   const TrainSpec& spec_;
   Reporter& reporter_;
@@ -119,10 +129,11 @@ class StepRunner {
   GradientAccumulator accumulator_;
   GradientBuffer reduced_;
   // With spec_.sixteen_bit, `wire_` holds the gradient in the form in which it travels between ranks.
-  std::vector<uint16_t> wire_;
+  device::Memory wire_;
   // `squares_` gathers the sum of squares of the reduced gradient, which is in `reduced_`.
   SquaresGatherer squares_;
-  std::vector<comm::Work> works_;
+  // `reductions_` has the reduction of each bucket. Operations of the compute queue begin them.
+  std::vector<device::Exchange::Ticket> reductions_;
   std::set<int> held_;
   bool begun_ = false;
   // `cost_` is the cost of the running step. Its times of the exchange are those of the step before in this generation,

@@ -62,6 +62,7 @@ class EngineTest : public testing::Test {
     }
     if (lease_clock_) options.lease_clock = [this, index = trainers_.size()] { return lease_clock_(index); };
     options.timeline = timeline_;
+    options.make_device = make_device_;
     if (before_collective_) options.before_collective = [this, index = trainers_.size()] { before_collective_(index); };
     trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_, options));
     return *trainers_.back();
@@ -127,6 +128,8 @@ class EngineTest : public testing::Test {
   BeforeBackward before_backward_;
   // `before_collective_` is called before each collective of a trainer, on its thread.
   std::function<void(size_t trainer)> before_collective_;
+  // `make_device_` makes the device of each trainer that is added. It may be null.
+  std::function<std::unique_ptr<device::Device>()> make_device_;
   std::function<BigramModel::Poison(int64_t step, int index)> poison_;
   // `lease_clock_` returns the time of a trainer's lease clock. It is called on any thread.
   std::function<double(size_t trainer)> lease_clock_;

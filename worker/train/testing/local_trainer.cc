@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "common/agreed/version.h"
+#include "common/check/check.h"
 #include "worker/comm/connect/host_communicator.h"
 #include "worker/comm/connect/host_options.h"
 #include "worker/train/sessions/control_plane_proto.h"
+#include "worker/train/testing/test_device.h"
 
 namespace rekindle::train {
 
@@ -172,6 +174,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
     : coordinator_(coordinator),
       node_(node),
       id_(node + "/0/" + std::to_string(incarnation)),
+      device_(local.make_device ? local.make_device() : MakeTestDevice(id_)),
       model_(local.ballast),
       before_collective_(std::move(local.before_collective)),
       timeline_(local.timeline, id_),
@@ -205,7 +208,8 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
     return std::make_unique<Tracked>(*this, *std::move(inner));
   };
   engine_ =
-      std::make_unique<Engine>(std::move(options), EngineParts{.model = model_,
+      std::make_unique<Engine>(std::move(options), EngineParts{.device = *device_,
+                                                               .model = model_,
                                                                .batches = batches_,
                                                                .control = *control_,
                                                                .connect = std::move(connect),
@@ -215,7 +219,10 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
                                                                .metrics = metrics_,
                                                                .timeline = timeline_,
                                                                .clock = std::move(local.clock)});
-  thread_ = std::thread([this] { (void)engine_->Run(); });
+  thread_ = std::thread([this] {
+    common::Check(engine_->Allocate().ok(), "a test has memory for its trainers");
+    (void)engine_->Run();
+  });
 }
 
 void LocalTrainer::BreakConnections() {

@@ -13,6 +13,7 @@
 #include "common/time/clock.h"
 #include "worker/comm/connect/listener.h"
 #include "worker/comm/contract/communicator.h"
+#include "worker/device/contract/device.h"
 #include "worker/train/engine/engine.h"
 #include "worker/train/testing/bigram_model.h"
 #include "worker/train/testing/local_coordinator.h"
@@ -36,6 +37,8 @@ struct LocalTrainerOptions {
   int64_t ballast = 0;
   // `before_collective` is called on the engine's thread before each collective.
   std::function<void()> before_collective;
+  // `make_device` makes the device that holds the trainer's state. If it is null, MakeTestDevice() does.
+  std::function<std::unique_ptr<device::Device>()> make_device;
   // `timeline` names the file to which the trainer writes its timeline. If it is empty, the trainer writes none.
   std::string timeline;
 };
@@ -61,6 +64,7 @@ class LocalTrainer {
   LocalCoordinator& coordinator_;
   const std::string node_;
   const std::string id_;
+  const std::unique_ptr<device::Device> device_;
   BigramModel model_;
   const std::function<void()> before_collective_;
   ChainBatches batches_;

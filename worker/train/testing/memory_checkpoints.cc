@@ -201,6 +201,13 @@ bool MemoryCheckpoints::AwaitJobFile(const std::function<bool(const std::string&
                           [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return fits(job_file_); });
 }
 
+void MemoryCheckpoints::Clear() {
+  const common::MutexLock lock(mutex_);
+  files_.clear();
+  manifests_.clear();
+  job_file_.clear();
+}
+
 std::vector<checkpoint::ManifestName> MemoryCheckpoints::Names() {
   const common::MutexLock lock(mutex_);
   std::vector<checkpoint::ManifestName> names;

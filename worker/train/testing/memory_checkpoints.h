@@ -26,6 +26,8 @@ class MemoryCheckpoints {
   void SetUnreadable(bool unreadable);
   // Returns the names of all manifests, oldest first.
   std::vector<checkpoint::ManifestName> Names();
+  // Forgets all checkpoints, so that another job can use the store. REQUIRES: no client is left.
+  void Clear();
   // Returns the text of the job file in the store. It is empty if nobody has written a job file.
   std::string job_file();
   // Waits until a job file is written for which `fits` returns true. Returns false after 120 s.

@@ -1,0 +1,87 @@
+#include "worker/train/step/device_model.h"
+
+#include <exception>
+#include <utility>
+
+#include "worker/contract/out_of_memory.h"
+
+namespace rekindle::train {
+namespace {
+
+// Calls `pass` and turns what it throws into a status.
+template <typename Pass>
+absl::StatusOr<LossSum> Caught(const Pass& pass) {
+  try {
+    return pass();
+  } catch (const std::exception& error) {
+    return FromException(error);
+  }
+}
+
+}  // namespace
+
+void DeviceModel::Bind(const float* address) {
+  if (bound_ == address) return;
+  // If the model finds no memory, it is bound to nothing.
+  bound_ = nullptr;
+  // A pass of the model never writes its weights.
+  model_.BindWeights(const_cast<float*>(address));
+  bound_ = address;
+}
+
+void DeviceModel::TakeWeights(const FloatBuffer& weights) {
+  device_.Run(
+      device::Queue::kCompute,
+      {.name = "take weights", .reads = {weights.all()}, .writes = {}, .run = [this](const device::Addresses& at) {
+         Bind(at.Read<float>(0));
+         model_.TakeWeights();
+         return absl::OkStatus();
+       }});
+}
+
+absl::Status DeviceModel::Initialize(uint64_t seed, const std::function<absl::Status(std::span<float>)>& load,
+                                     const FloatBuffer& weights) {
+  absl::Status loaded;
+  absl::Status status = RunAndAwait(
+      device_, device::Queue::kCompute,
+      {.name = "initialize", .reads = {}, .writes = {weights.all()}, .run = [&](const device::Addresses& at) {
+         const std::span<float> values(at.Write<float>(0), static_cast<size_t>(weights.size()));
+         model_.Initialize(seed, values);
+         if (load) loaded = load(values);
+         return absl::OkStatus();
+       }});
+  status.Update(loaded);
+  return status;
+}
+
+void DeviceModel::Backward(const FloatBuffer& weights, MicroBatch batch, const RandomKey& key, float loss_scale,
+                           GradientSink sink, OnLoss done) {
+  device_.Run(device::Queue::kCompute, {.name = "backward",
+                                        .reads = {weights.all()},
+                                        .writes = {},
+                                        .run = [this, batch = std::move(batch), key, loss_scale, sink = std::move(sink),
+                                                done = std::move(done)](const device::Addresses& at) {
+                                          done(Caught([&] {
+                                            Bind(at.Read<float>(0));
+                                            return model_.Backward(batch, key, loss_scale, sink);
+                                          }));
+                                          return absl::OkStatus();
+                                        }});
+}
+
+absl::StatusOr<LossSum> DeviceModel::Evaluate(const FloatBuffer& weights, const MicroBatch& batch) {
+  absl::StatusOr<LossSum> loss = LossSum{};
+  const absl::Status status =
+      RunAndAwait(device_, device::Queue::kCompute,
+                  {.name = "evaluate", .reads = {weights.all()}, .writes = {}, .run = [&](const device::Addresses& at) {
+                     loss = Caught([&] {
+                       Bind(at.Read<float>(0));
+                       return model_.Evaluate(batch);
+                     });
+                     return absl::OkStatus();
+                   }});
+  if (!status.ok()) return status;
+  return loss;
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,23 @@
+#include "worker/train/testing/test_device.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "common/digest/hash.h"
+#include "worker/device/fake/fake_device.h"
+#include "worker/device/host/host_device.h"
+
+namespace rekindle::train {
+
+std::unique_ptr<device::Device> MakeTestDevice(const std::string& name) {
+  const char* kind = std::getenv("REKINDLE_TEST_DEVICE");
+  if (kind == nullptr || std::string_view(kind) != "fake") return device::MakeHostDevice();
+  return device::MakeFakeDevice(
+      {.seed = common::Xxh3_64(name.data(), name.size()), .on_report = [](const std::string& report) {
+         std::fprintf(stderr, "%s\n", report.c_str());
+         std::abort();
+       }});
+}
+
+}  // namespace rekindle::train
