@@ -53,14 +53,14 @@ class ClusterTest(unittest.TestCase):
         return status
 
     def undisturbed_digest(self, spec):
-        """Returns the digest of `spec` when one worker trains it without faults, in a cluster of its own.
+        """Returns the digest of `spec` when one worker trains it without faults on the CPU, in a cluster of its own.
 
         The key in DIGESTS leaves out paths, which differ from test to test. The text of the data is always the
         same."""
         key = json.dumps({name: part for name, part in spec["spec"].items()
                           if name not in ("data", "checkpoint", "workers")})
         if key not in DIGESTS:
-            with Cluster(pathlib.Path(self.folder) / "undisturbed", nodes=("only",)) as cluster:
+            with Cluster(pathlib.Path(self.folder) / "undisturbed", nodes=("only",), device="cpu") as cluster:
                 cluster.start()
                 cluster.submit({**spec, "name": "undisturbed"})
                 DIGESTS[key] = self.await_end(cluster, "undisturbed")["state_digest"]

@@ -34,11 +34,12 @@ class Cluster:
 
     `enter`, `addresses` and `worker_flags` map a node to the command that puts a program into its namespaces, to the
     address that its trainers advertise, and to more flags of its worker. `worker_env` and `checkpoint_env` map a node
-    to more environment of its worker and its checkpoint service."""
+    to more environment of its worker and its checkpoint service. `device` is what all nodes compute on, as in
+    `rekindle-worker --device`. If it is not given, the environment's REKINDLE_TEST_DEVICE says it."""
 
     def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), checkpoint_flags=(),
                  checkpoint_program="rekindle-checkpoint", host="127.0.0.1", enter=None, addresses=None,
-                 worker_flags=None, worker_env=None, nice=0, checkpoint_env=None):
+                 worker_flags=None, worker_env=None, nice=0, checkpoint_env=None, device=None):
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.logs = self.dir / "logs"
@@ -52,6 +53,7 @@ class Cluster:
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
         self.worker_flags, self.worker_env = worker_flags or {}, worker_env or {}
         self.checkpoint_env = checkpoint_env or {}
+        self.device = device or os.environ.get("REKINDLE_TEST_DEVICE")
         self.shared_memory = pathlib.Path(f"/dev/shm/rekindle-{os.getpid()}-{self.dir.parent.name}-{self.dir.name}")
         self.nice = nice
         self.port = 0

@@ -101,8 +101,8 @@ def await_success(cluster, job):
     return status
 
 
-def disturbed(screen, folder, text, steps):
-    with Cluster(folder, nodes=("n1", "n2", "n3")) as cluster:
+def disturbed(screen, folder, text, steps, device):
+    with Cluster(folder, nodes=("n1", "n2", "n3"), device=device) as cluster:
         screen.say("start: a coordinator and three nodes (agent, trainer and checkpoint service each)")
         cluster.start()
         spec = job_spec("demo", text, 4, steps)
@@ -120,7 +120,7 @@ def disturbed(screen, folder, text, steps):
 
 
 def undisturbed(screen, folder, text, steps):
-    with Cluster(folder, nodes=("only",)) as cluster:
+    with Cluster(folder, nodes=("only",), device="cpu") as cluster:
         cluster.start()
         cluster.submit(job_spec("undisturbed", text, 1, steps))
         progress = Progress(screen, cluster, "undisturbed")
@@ -196,13 +196,16 @@ def main():
                         "(default: the C/C++ headers of this machine)")
     p.add_argument("--report", metavar="FILE", help="write everything as JSON")
     p.add_argument("--steps", type=int, default=STEPS, help=f"training steps (default {STEPS})")
+    p.add_argument("--device", default="cpu", choices=("auto", "cpu", "fake"),
+                   help="what the disturbed job computes on: cpu; auto for the machine's GPUs; fake for a device that "
+                        "finds mistakes in how it is used (default cpu)")
     p.add_argument("--keep", action="store_true", help="keep the folder with logs and timelines")
     args = p.parse_args()
     text = [str(pathlib.Path(t).absolute()) for t in args.text] if args.text else [HEADERS]
     folder = pathlib.Path(tempfile.mkdtemp(prefix="rekindle-demo-"))
     screen, started = Screen(), time.monotonic()
     try:
-        first, rows = disturbed(screen, folder / "disturbed", text, args.steps)
+        first, rows = disturbed(screen, folder / "disturbed", text, args.steps, args.device)
         screen.say(f"the disturbed job is done: {first['generation']} generations, digest {first['state_digest']}")
         screen.say("the same spec again, undisturbed, on one worker")
         second = undisturbed(screen, folder / "undisturbed", text, args.steps)

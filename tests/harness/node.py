@@ -28,6 +28,8 @@ class Node:
 
     def start_worker(self):
         flags = ["--advertise", self.cluster.addresses[self.name]] if self.name in self.cluster.addresses else []
+        if self.cluster.device:
+            flags += ["--device", self.cluster.device]
         if not self.cluster.host.startswith("127."):
             # If the coordinator listens beyond loopback, nodes let jobs read only one folder by default.
             flags += ["--data-root", "/"]
