@@ -13,6 +13,7 @@ import servers
 from _bench_json import LOWER
 from _options import run_all
 from cluster import Cluster
+from live_processes import kill
 from step import write_data
 from waiting import wait_until
 
@@ -94,8 +95,9 @@ def resume(args, cluster, source, lose):
 
 def lose_trainers(cluster, services=""):
     """Kills all trainers at once, and the checkpoint services of the named nodes with all that their memory holds."""
-    for node in cluster.nodes.values():
-        node.kill_trainers()
+    # The processes are looked up before any is killed. Else the first node's trainer could be back, with the state from a
+    # peer, before the last one is dead, and nobody would restore anything.
+    kill([pid for node in cluster.nodes.values() for pid in node.pids("trainer")])
     for name in services:
         node = cluster.nodes[name]
         node.kill_checkpoint()

@@ -63,7 +63,7 @@ class DevicePlayTest : public EngineTest, public testing::WithParamInterface<Kin
     // Ranks wait at a step until `goes_on` is set.
     std::atomic_flag goes_on;
     std::atomic<int> left = static_cast<int>(seed % kPoints);
-    // Two blocks and a buffer, so that the state can be cut into shards.
+    // A sharded state has three blocks, so that it can be cut into shards.
     ballast_ = kind == Kind::kSharded ? 3 * checkpoint::kBlockElements - 1000 : 500;
     min_workers_ = 3;
     make_device_ = [&] {
