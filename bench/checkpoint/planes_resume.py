@@ -8,6 +8,7 @@ import tempfile
 from _bench_json import LOWER, NEITHER, Report
 from _options import Options, run_all
 from cluster import Cluster
+from live_processes import kill
 from step import write_data
 from waiting import wait_until
 
@@ -40,8 +41,11 @@ def run(args, data, steps, precision, kill_after=None):
         cluster.start()
         cluster.submit(job(args, data, steps, precision))
         if kill_after is not None:
+            # The trainer of a small model would make its last step while it is looked for, so it is known before.
+            trainers = wait_until(lambda: cluster.nodes["a"].pids("trainer"), SECONDS, "a trainer", poll=0.02)
             wait_until(lambda: cluster.status("planes")["checkpoint_step"] >= kill_after, SECONDS, "a checkpoint",
                        poll=0.02)
+            kill(trainers)
             cluster.nodes["a"].kill()
             cluster.nodes["a"].start()
         wait_until(lambda: cluster.status("planes")["state"] in ("SUCCEEDED", "FAILED"), SECONDS, "the end", poll=0.5)
