@@ -95,8 +95,8 @@ def resume(args, cluster, source, lose):
 
 def lose_trainers(cluster, services=""):
     """Kills all trainers at once, and the checkpoint services of the named nodes with all that their memory holds."""
-    # The processes are looked up before any is killed. Else the first node's trainer could be back, with the state from a
-    # peer, before the last one is dead, and nobody would restore anything.
+    # The processes are looked up before any is killed. Else the first node's trainer could be back, with the state from
+    # a peer, before the last one is dead, and nobody would restore anything.
     kill([pid for node in cluster.nodes.values() for pid in node.pids("trainer")])
     for name in services:
         node = cluster.nodes[name]
