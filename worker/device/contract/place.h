@@ -4,8 +4,8 @@
 
 namespace rekindle::device {
 
-// As the default argument of a function, a Place is the line from which the function is called. A device for tests uses
-// it to name the orders that its user asks for.
+// A Place that is the default argument of a function names the line from which the function is called. A device for
+// tests uses it to name the orders that its user asks for.
 class Place {
  public:
   constexpr Place(const char* file = __builtin_FILE(), int line = __builtin_LINE()) : file_(file), line_(line) {}

@@ -31,37 +31,36 @@ device::Range FloatBuffer::Units(size_t first, size_t end) const {
   return Part(begin, std::min(static_cast<int64_t>(end) * kUnit, size()) - begin);
 }
 
-absl::Status FloatBuffer::Commit(int64_t begin, int64_t end) {
-  if (committed_.empty()) return absl::OkStatus();
+absl::Status FloatBuffer::ChangeUnits(int64_t begin, int64_t end, bool committed,
+                                      const std::function<absl::Status(const device::Range&)>& change) {
   const auto units_end = static_cast<size_t>((end + kUnit - 1) / kUnit);
-  for (auto unit = static_cast<size_t>(begin / kUnit); unit < units_end;) {
+  for (auto unit = static_cast<size_t>(begin / kUnit); unit < units_end && !committed_.empty();) {
     size_t next = unit + 1;
     while (next < units_end && committed_[next] == committed_[unit]) ++next;
-    if (!committed_[unit]) {
-      const device::Range range = Units(unit, next);
-      if (absl::Status status = device_->Commit(range); !status.ok()) return status;
+    if (committed_[unit] != committed) {
+      if (absl::Status status = change(Units(unit, next)); !status.ok()) return status;
       std::fill(committed_.begin() + static_cast<std::ptrdiff_t>(unit),
-                committed_.begin() + static_cast<std::ptrdiff_t>(next), true);
-      device_->Run(device::Queue::kCompute, device::Zero(range));
+                committed_.begin() + static_cast<std::ptrdiff_t>(next), committed);
     }
     unit = next;
   }
   return absl::OkStatus();
 }
 
+absl::Status FloatBuffer::Commit(int64_t begin, int64_t end) {
+  return ChangeUnits(begin, end, true, [this](const device::Range& range) {
+    absl::Status status = device_->Commit(range);
+    if (status.ok()) device_->Run(device::Queue::kCompute, device::Zero(range));
+    return status;
+  });
+}
+
 void FloatBuffer::Release(int64_t begin, int64_t end) {
-  if (committed_.empty()) return;
-  const auto units_end = static_cast<size_t>((end + kUnit - 1) / kUnit);
-  for (auto unit = static_cast<size_t>(begin / kUnit); unit < units_end;) {
-    size_t next = unit + 1;
-    while (next < units_end && committed_[next] == committed_[unit]) ++next;
-    if (committed_[unit]) {
-      device_->Decommit(Units(unit, next));
-      std::fill(committed_.begin() + static_cast<std::ptrdiff_t>(unit),
-                committed_.begin() + static_cast<std::ptrdiff_t>(next), false);
-    }
-    unit = next;
-  }
+  const auto decommit = [this](const device::Range& range) {
+    device_->Decommit(range);
+    return absl::OkStatus();
+  };
+  ChangeUnits(begin, end, false, decommit).IgnoreError();
 }
 
 int64_t FloatBuffer::bytes() const {

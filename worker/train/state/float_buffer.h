@@ -3,6 +3,7 @@
 #define REKINDLE_WORKER_TRAIN_STATE_FLOAT_BUFFER_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ class FloatBuffer {
   static constexpr int64_t kElement = sizeof(float);
   static constexpr int64_t kUnit = device::kCommitBytes / kElement;
 
+  // Calls `change` for each run of units of [begin, end) that are not as `committed` says, and notes that they are now.
+  // Returns its first error.
+  absl::Status ChangeUnits(int64_t begin, int64_t end, bool committed,
+                           const std::function<absl::Status(const device::Range&)>& change);
   // Returns the bytes of the units [first, end).
   device::Range Units(size_t first, size_t end) const;
 
