@@ -116,21 +116,28 @@ function(rk_test name)
     ENVIRONMENT "${REKINDLE_SANITIZER_ENVIRONMENT}")
 endfunction()
 
-# rk_on_fake_device(name [LABELS ...]) adds the test `name` once more, with the state on a device that finds mistakes in
-# how it is used (worker/device/fake). The test has the given labels, and otherwise the properties of `name`.
+# rk_on_fake_device(name [NCCL] [LABELS ...]) adds the test `name` once more, with the state on a device that finds
+# mistakes in how it is used (worker/device/fake). With NCCL the ranks exchange by what acts as NCCL there. The test has
+# the given labels, and otherwise the properties of `name`.
 function(rk_on_fake_device name)
-  cmake_parse_arguments(A "" "" "LABELS" ${ARGN})
+  cmake_parse_arguments(A "NCCL" "" "LABELS" ${ARGN})
   rk_check_labels(${name} ${A_LABELS})
   get_property(command TEST ${name} PROPERTY REKINDLE_COMMAND)
-  add_test(NAME ${name}_on_fake_device COMMAND ${command} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set(other ${name}_on_fake_device)
+  set(device fake)
+  if(A_NCCL)
+    set(other ${name}_by_fake_nccl)
+    set(device nccl)
+  endif()
+  add_test(NAME ${other} COMMAND ${command} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   foreach(property TIMEOUT RUN_SERIAL SKIP_RETURN_CODE ENVIRONMENT)
     get_test_property(${name} ${property} value)
     if(NOT value STREQUAL NOTFOUND)
-      set_tests_properties(${name}_on_fake_device PROPERTIES ${property} "${value}")
+      set_tests_properties(${other} PROPERTIES ${property} "${value}")
     endif()
   endforeach()
-  set_tests_properties(${name}_on_fake_device PROPERTIES LABELS "${A_LABELS}")
-  set_property(TEST ${name}_on_fake_device APPEND PROPERTY ENVIRONMENT "REKINDLE_TEST_DEVICE=fake")
+  set_tests_properties(${other} PROPERTIES LABELS "${A_LABELS}")
+  set_property(TEST ${other} APPEND PROPERTY ENVIRONMENT "REKINDLE_TEST_DEVICE=${device}")
 endfunction()
 
 # rk_python_test(name SCRIPT x.py [ARGS ...] [LABELS slow promise] [TIMEOUT seconds]) adds a Python program as one ctest

@@ -1,4 +1,5 @@
-#include <array>
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -7,14 +8,14 @@
 #include "bench/gpu/gpu_device.h"
 #include "bench/gpu/gpu_parts.h"
 #include "common/time/clock.h"
-#include "worker/comm/connect/host_options.h"
-#include "worker/comm/connect/listener.h"
-#include "worker/comm/nccl/nccl_communicator.h"
+#include "worker/comm/contract/communicator.h"
+#include "worker/comm/nccl/nccl_api.h"
+#include "worker/comm/nccl/nccl_session.h"
 
 namespace rekindle::gpu {
 namespace {
 
-// `kFloats` floats are 256 MiB, which the all-reduce cuts into four pieces.
+// `kFloats` floats are 256 MiB.
 constexpr std::size_t kFloats = 64 << 20;
 constexpr int kRounds = 10;
 
@@ -24,27 +25,46 @@ struct Result {
   double seconds = 0;
 };
 
+// Lets a moment pass between two looks at NCCL. A peer that is missing ends the check after a minute.
+comm::NcclSession::GoOn Patience() {
+  return [until = common::SteadySeconds() + 60] {
+    std::this_thread::yield();
+    return common::SteadySeconds() < until;
+  };
+}
+
 // Times the all-reduce of arrays in which rank r holds r + 1 everywhere, and checks the sums on the host.
-Result RunRank(comm::Communicator& comm) {
-  Must(cudaSetDevice(comm.rank()), "device");
+Result RunRank(const RekindleNcclApi& nccl, const std::vector<unsigned char>& id, int world, int rank) {
+  using Outcome = comm::NcclSession::Outcome;
+  Must(cudaSetDevice(rank), "device");
+  comm::NcclSession session(nccl);
+  if (session.Join(rank, world, rank, id.data(), Patience()) != Outcome::kDone) {
+    return {absl::StrCat("joining: ", session.error())};
+  }
   cudaStream_t stream;
   Must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
-  const std::vector<float> mine(kFloats, static_cast<float>(comm.rank() + 1));
+  const std::vector<float> mine(kFloats, static_cast<float>(rank + 1));
   const Array<float> in(mine), out(kFloats);
   // The copies to the device ran on the default stream, so the host waits for them before it uses another stream.
   Must(cudaDeviceSynchronize(), "device");
   Result result;
   const double start = common::SteadySeconds();
   for (int i = 0; i < kRounds && result.problem.empty(); ++i) {
-    const absl::Status status =
-        comm.AllReduce(in.get(), out.get(), kFloats, comm::DataType::kFloat32, comm::ReduceOp::kSum, stream).Wait();
-    if (!status.ok()) result.problem = status.ToString();
+    const bool started = session.Start({.kind = RekindleNcclOperation::kAllReduce,
+                                        .type = static_cast<uint32_t>(comm::DataType::kFloat32),
+                                        .op = static_cast<uint32_t>(comm::ReduceOp::kSum),
+                                        .in = in.get(),
+                                        .out = out.get(),
+                                        .count = kFloats,
+                                        .stream = stream});
+    if (!started || session.Settle(Patience()) != Outcome::kDone) result.problem = session.error();
   }
+  if (result.problem.empty()) Must(cudaStreamSynchronize(stream), "all-reduce");
   result.seconds = (common::SteadySeconds() - start) / kRounds;
-  const auto world = static_cast<float>(comm.world_size());
-  if (result.problem.empty()) {
-    result.problem = Difference("sum", out.Host(), std::vector<float>(kFloats, world * (world + 1) / 2));
-  }
+  const auto sum = static_cast<float>(world * (world + 1)) / 2;
+  if (result.problem.empty()) result.problem = Difference("sum", out.Host(), std::vector<float>(kFloats, sum));
+  session.End(result.problem.empty() ? comm::NcclSession::Way::kInOrder : comm::NcclSession::Way::kAbort);
+  if (!session.AwaitEnd(60) && result.problem.empty()) result.problem = "NCCL's communicator does not end";
   Must(cudaStreamDestroy(stream), "stream");
   return result;
 }
@@ -53,30 +73,16 @@ Result RunRank(comm::Communicator& comm) {
 
 void CheckNccl(const RekindleNcclApi* nccl, int devices) {
   if (nccl == nullptr) return Print({{"skipped", "nccl"}, {"detail", "the plugin was built without NCCL"}});
-  unsigned char id[kRekindleNcclIdBytes];
+  std::vector<unsigned char> id(kRekindleNcclIdBytes);
   char error[256] = "";
-  if (nccl->make_id(id, error, sizeof(error)) != kRekindleNcclDone &&
-      std::string(error).starts_with("cannot be loaded")) {
-    return Print({{"skipped", "nccl"}, {"detail", error}});
-  }
-  std::vector<std::unique_ptr<comm::Listener>> listeners;
-  comm::HostOptions options{.deadlines = {.connect_seconds = 60, .progress_seconds = 30}};
-  for (int rank = 0; rank < devices; ++rank) {
-    auto listener = comm::Listener::Create("127.0.0.1:0", "gpu-check");
-    if (!listener.ok()) return PrintCheck("nccl", listener.status().ToString());
-    options.peers.push_back({absl::StrCat("127.0.0.1:", (*listener)->port()), "one"});
-    listeners.push_back(*std::move(listener));
+  if (nccl->make_id(id.data(), error, sizeof(error)) != kRekindleNcclDone) {
+    if (std::string(error).starts_with("cannot be loaded")) return Print({{"skipped", "nccl"}, {"detail", error}});
+    return PrintCheck("nccl", error);
   }
   std::vector<Result> results(static_cast<std::size_t>(devices));
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < devices; ++rank) {
-    threads.emplace_back([&, rank, mine = options]() mutable {
-      mine.rank = rank;
-      auto comm = comm::ConnectNccl(*listeners[rank], std::move(mine), {.api = nccl, .device = rank}, nullptr, nullptr);
-      if (comm.ok()) results[rank] = RunRank(**comm);
-      if (!comm.ok()) results[rank].problem = comm.status().ToString();
-      if (comm.ok()) (*comm)->Close();
-    });
+    threads.emplace_back([&, rank] { results[static_cast<std::size_t>(rank)] = RunRank(*nccl, id, devices, rank); });
   }
   threads.clear();
   double slowest = 0;

@@ -10,7 +10,7 @@ namespace rekindle::gpu {
 void CheckStepKernels(const RekindleCudaTraining& kernels);
 // Compares layer norm, GELU and cross-entropy with the CPU kernels, and measures how fast they are.
 void CheckModelKernels(const RekindleCudaTraining& kernels);
-// Runs an all-reduce between the GPUs of this machine through the communicator.
+// Runs an all-reduce between the GPUs of this machine by NCCL.
 void CheckNccl(const RekindleNcclApi* nccl, int devices);
 
 }  // namespace rekindle::gpu

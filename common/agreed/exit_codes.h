@@ -10,6 +10,8 @@ inline constexpr int kExitOutOfMemory = 5;
 inline constexpr int kExitContextLost = 75;
 // The GPU cannot be used: it does not answer, or it fails its probe.
 inline constexpr int kExitDeviceGone = 76;
+// The GPU has no room for what the job needs from its start on.
+inline constexpr int kExitOutOfDeviceMemory = 77;
 
 }  // namespace rekindle::common
 

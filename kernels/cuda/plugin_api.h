@@ -17,7 +17,7 @@
 struct RekindleNcclApi;
 
 // The version of the plugin's table is raised with every change of the table. A loader refuses any other version.
-inline constexpr std::uint32_t kRekindleCudaApiVersion = 4;
+inline constexpr std::uint32_t kRekindleCudaApiVersion = 5;
 inline constexpr char kRekindleCudaApiSymbol[] = "rekindle_cuda_api";
 
 // Says where split_half puts its results. All pointers are to device memory, and the caller must have set the counters
@@ -65,7 +65,7 @@ struct RekindleCudaApi {
   // `training` is the table of the kernels of a training step.
   const RekindleCudaTraining* training;
 
-  // `nccl` is the table of NCCL for comm::ConnectNccl. It is null in a build without NCCL's header.
+  // `nccl` is the table of NCCL. It is null in a build without NCCL's header.
   const RekindleNcclApi* nccl;
 };
 

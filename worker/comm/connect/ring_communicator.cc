@@ -21,7 +21,7 @@ RingCommunicator::RingCommunicator(RingOptions options)
   Monitor::Options watch{.deadlines = options_.deadlines, .turn_hook = options_.monitor_hook};
   for (const PeerConnection& peer : options_.peers) watch.controls.push_back(peer.control);
   watch.fail = [this](const Verdict& verdict) { Fail(verdict, false); };
-  monitor_ = std::make_unique<Monitor>(std::move(watch), mesh_, ledger_);
+  monitor_ = std::make_unique<Monitor>(std::move(watch), mesh_, ledger_, device_lane_);
   mesh_.SetCallbacks({.link_closed = [this](int peer) { monitor_->LinkClosed(peer); },
                       .fail =
                           [this](const std::string& what) {
@@ -64,8 +64,7 @@ Work RingCommunicator::Refused(const std::string& why) {
   return Work(std::move(state));
 }
 
-Work RingCommunicator::AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
-                                 Stream /*stream*/) {
+Work RingCommunicator::AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op) {
   const OperationHeader header{.kind = OperationHeader::kAllReduce,
                                .type = static_cast<uint32_t>(type),
                                .op = static_cast<uint32_t>(op),
@@ -74,25 +73,25 @@ Work RingCommunicator::AllReduce(const void* in, void* out, size_t count, DataTy
       header, [=](Mesh& mesh, const OperationHeader& h) { return comm::AllReduce(mesh, h, in, out, count, type, op); });
 }
 
-Work RingCommunicator::Broadcast(void* buffer, size_t bytes, int root, Stream /*stream*/) {
+Work RingCommunicator::Broadcast(void* buffer, size_t bytes, int root) {
   if (root < 0 || root >= world_size()) return Refused(absl::StrCat("broadcast: no rank ", root));
   const OperationHeader header{.kind = OperationHeader::kBroadcast, .root = root, .bytes = bytes};
   return Issue(header,
                [=](Mesh& mesh, const OperationHeader& h) { return comm::Broadcast(mesh, h, buffer, bytes, root); });
 }
 
-Work RingCommunicator::AllGather(const void* in, void* out, size_t bytes, Stream /*stream*/) {
+Work RingCommunicator::AllGather(const void* in, void* out, size_t bytes) {
   const OperationHeader header{.kind = OperationHeader::kAllGather, .bytes = bytes};
   return Issue(header, [=](Mesh& mesh, const OperationHeader& h) { return comm::AllGather(mesh, h, in, out, bytes); });
 }
 
-Work RingCommunicator::Send(const void* buffer, size_t bytes, int peer, Stream /*stream*/) {
+Work RingCommunicator::Send(const void* buffer, size_t bytes, int peer) {
   if (peer < 0 || peer >= world_size() || peer == rank()) return Refused(absl::StrCat("send: no peer ", peer));
   const OperationHeader header{.kind = OperationHeader::kPointToPoint, .root = rank(), .bytes = bytes};
   return Issue(header, [=](Mesh& mesh, const OperationHeader& h) { return comm::Send(mesh, h, buffer, bytes, peer); });
 }
 
-Work RingCommunicator::Recv(void* buffer, size_t bytes, int peer, Stream /*stream*/) {
+Work RingCommunicator::Recv(void* buffer, size_t bytes, int peer) {
   if (peer < 0 || peer >= world_size() || peer == rank()) return Refused(absl::StrCat("recv: no peer ", peer));
   const OperationHeader header{.kind = OperationHeader::kPointToPoint, .root = peer, .bytes = bytes};
   return Issue(header, [=](Mesh& mesh, const OperationHeader& h) { return comm::Recv(mesh, h, buffer, bytes, peer); });

@@ -48,23 +48,19 @@ class RingCommunicator : public Communicator {
   int world_size() const override { return static_cast<int>(options_.peers.size()); }
   int generation() const override { return options_.generation; }
 
-  Work AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op, Stream stream) override;
-  Work Broadcast(void* buffer, size_t bytes, int root, Stream stream) override;
-  Work AllGather(const void* in, void* out, size_t bytes, Stream stream) override;
-  Work Send(const void* buffer, size_t bytes, int peer, Stream stream) override;
-  Work Recv(void* buffer, size_t bytes, int peer, Stream stream) override;
+  Work AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op) override;
+  Work Broadcast(void* buffer, size_t bytes, int root) override;
+  Work AllGather(const void* in, void* out, size_t bytes) override;
+  Work Send(const void* buffer, size_t bytes, int peer) override;
+  Work Recv(void* buffer, size_t bytes, int peer) override;
 
   void Abort(absl::Status why) override;
   void Close() override;
   void SetDeadlines(const Deadlines& deadlines) override;
+  DeviceLane& device_lane() override { return device_lane_; }
   double send_blocked_seconds() const override { return mesh_.send_blocked_seconds(); }
   absl::Status status() const override;
   std::vector<Accusation> accusations() const override;
-
-  // Issues an operation that is not a collective of the host, such as one on a device. `run` is called in its turn on
-  // the communicator's thread. It returns true, or false once the mesh has ended. While `run` works, the deadlines hold
-  // for it as for other operations.
-  Work Issue(OperationHeader header, std::function<bool(Mesh&, const OperationHeader&)> run);
 
  private:
   struct Operation {
@@ -74,6 +70,9 @@ class RingCommunicator : public Communicator {
   };
   enum class Stage { kOpen, kClosed, kFailed };
 
+  // Issues an operation, which `run` carries out on the communicator's thread. It returns false once the mesh has
+  // ended.
+  Work Issue(OperationHeader header, std::function<bool(Mesh&, const OperationHeader&)> run);
   static Work Refused(const std::string& why);
   void RunOperations();
   void Execute(Operation& operation);
@@ -88,6 +87,7 @@ class RingCommunicator : public Communicator {
   RingOptions options_;
   Mesh mesh_;
   OperationLedger ledger_;
+  DeviceLane device_lane_;
 
   mutable common::Mutex mutex_;
   common::CondVar changed_;

@@ -1,4 +1,5 @@
-// Defines the collective communication between the trainers of one generation.
+// Defines the collective communication between the trainers of one generation, from memory of the host to memory of the
+// host.
 //
 // A Communicator belongs to one generation and dies with it. The first error (a closed peer, a missed deadline,
 // Abort()) ends every pending and later operation with the same status. A communicator is never repaired. A new
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "worker/comm/contract/device_lane.h"
 #include "worker/comm/contract/work.h"
 
 namespace rekindle::comm {
@@ -37,9 +39,6 @@ struct Accusation {
   Kind kind = Kind::kClosed;
   std::string detail;
 };
-
-// A Stream is a device's execution queue (cudaStream_t). Null means the host.
-using Stream = void*;
 
 // If a pending operation makes no progress for `progress_seconds`, the slowest peer is accused. The deadlines may be
 // changed while the communicator runs, because a job's first step and the transfer of its state have deadlines of their
@@ -59,16 +58,15 @@ class Communicator {
   virtual int generation() const = 0;
 
   // Sets out[i], for each i, to the reduction by `op` of in[i] over all ranks. `in` may equal `out`.
-  virtual Work AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
-                         Stream stream = nullptr) = 0;
+  virtual Work AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op) = 0;
   // Copies `bytes` bytes from the buffer of `root` to the buffers of all ranks.
-  virtual Work Broadcast(void* buffer, size_t bytes, int root, Stream stream = nullptr) = 0;
+  virtual Work Broadcast(void* buffer, size_t bytes, int root) = 0;
   // Copies the `in` of each rank r to out[r * bytes .. (r+1) * bytes) at every rank.
-  virtual Work AllGather(const void* in, void* out, size_t bytes, Stream stream = nullptr) = 0;
+  virtual Work AllGather(const void* in, void* out, size_t bytes) = 0;
   // Send() and Recv() are point to point. They run in the order of issue with all other operations, so pairs must be
   // issued consistently (a sends to b while b receives from a).
-  virtual Work Send(const void* buffer, size_t bytes, int peer, Stream stream = nullptr) = 0;
-  virtual Work Recv(void* buffer, size_t bytes, int peer, Stream stream = nullptr) = 0;
+  virtual Work Send(const void* buffer, size_t bytes, int peer) = 0;
+  virtual Work Recv(void* buffer, size_t bytes, int peer) = 0;
 
   // Ends the communicator with `why`. Pending operations end at once, and peers see a closed connection. Abort() is
   // idempotent.
@@ -80,6 +78,10 @@ class Communicator {
   // Sets the deadlines of a communicator that runs, where `connect_seconds` no longer matters. SetDeadlines() is
   // thread-safe.
   virtual void SetDeadlines(const Deadlines& deadlines) = 0;
+
+  // Returns where this rank notes how far its device has come in an exchange that does not go through the communicator.
+  // An operation there that stands still ends the communicator as one of its own does.
+  virtual DeviceLane& device_lane() = 0;
 
   // Returns the seconds so far in which this rank had something to send to its successor and the link took nothing.
   // Returns 0 if the transport cannot measure the time.

@@ -1,7 +1,9 @@
 // Defines the calls of NCCL that the CUDA plugin offers: a C table that is usable without a header of CUDA or NCCL.
 //
-// No call of the table blocks except `abort`. Each call returns a RekindleNcclResult. With kRekindleNcclFailed it
-// writes a NUL-terminated reason of at most error_size - 1 bytes. A communicator is used by one thread at a time.
+// Each call returns a RekindleNcclResult. With kRekindleNcclFailed it writes a NUL-terminated reason of at most
+// error_size - 1 bytes. One thread at a time uses a communicator, and no call blocks except `abort`. There is one
+// exception to both: a table that is not NCCL's has no streams. Its `start` carries the operation out before it
+// returns, on the thread of a queue, and `abort` ends it.
 #ifndef REKINDLE_WORKER_COMM_NCCL_NCCL_API_H_
 #define REKINDLE_WORKER_COMM_NCCL_NCCL_API_H_
 
@@ -19,7 +21,7 @@ struct RekindleNcclOperation {
   std::uint32_t kind;
   // `type` is the type of the operation's elements, a comm::DataType.
   std::uint32_t type;
-  // `op` is a comm::ReduceOp and is used by kAllReduce.
+  // `op` is a comm::ReduceOp. Only kAllReduce uses it.
   std::uint32_t op;
   // `peer` is the root of kBroadcast, or the other rank of kSend and kRecv.
   std::int32_t peer;
@@ -28,7 +30,7 @@ struct RekindleNcclOperation {
   void* out;
   // `count` is the number of elements of `in`.
   std::size_t count;
-  // `stream` is the cudaStream_t on which the operation runs.
+  // `stream` is the cudaStream_t on which the operation runs. It is null where there are no streams.
   void* stream;
 };
 
@@ -39,18 +41,18 @@ struct RekindleNcclApi {
   // If `join` does not fail, it sets *comm to the communicator.
   int (*join)(int device, int world, int rank, const unsigned char* id, RekindleNcclComm** comm, char* error,
               std::size_t error_size);
-  // Puts an operation on its CUDA stream.
+  // Puts an operation on its stream.
   int (*start)(RekindleNcclComm* comm, const RekindleNcclOperation* operation, char* error, std::size_t error_size);
-  // Returns whether what the last call of `join` or `start` began is done. Once it is done, `poll` returns whether the
-  // communicator has failed since.
+  // Returns whether what the last call of `join`, `start` or `finish` began is done. Once it is done, `poll` returns
+  // whether the communicator has failed since.
   int (*poll)(RekindleNcclComm* comm, char* error, std::size_t error_size);
-  // `mark` marks the end of the work that is on the stream now. `marked` returns whether the device has reached the
-  // mark.
-  int (*mark)(RekindleNcclComm* comm, void* stream, char* error, std::size_t error_size);
-  int (*marked)(RekindleNcclComm* comm, char* error, std::size_t error_size);
-  // Ends what is pending on the device and frees the communicator, whatever its state and whether or not its peers
-  // live.
+  // Begins to end the communicator in good order, after all of this rank's operations: what peers still need is sent.
+  // `poll` returns whether that is done, and `abort` has to follow.
+  int (*finish)(RekindleNcclComm* comm, char* error, std::size_t error_size);
+  // Ends what is pending on the device, whatever the communicator's state and whether or not its peers live. It may
+  // never return, because NCCL waits for kernels that do not end. `release` then frees the communicator.
   void (*abort)(RekindleNcclComm* comm);
+  void (*release)(RekindleNcclComm* comm);
 };
 
 #endif  // REKINDLE_WORKER_COMM_NCCL_NCCL_API_H_

@@ -15,7 +15,6 @@
 
 struct RekindleNcclComm {
   ncclComm_t comm = nullptr;
-  cudaEvent_t event = nullptr;
 };
 
 namespace rekindle::comm {
@@ -28,6 +27,7 @@ struct Library {
   decltype(&ncclGetUniqueId) get_unique_id;
   decltype(&ncclCommInitRankConfig) init;
   decltype(&ncclCommGetAsyncError) async_error;
+  decltype(&ncclCommFinalize) finalize;
   decltype(&ncclCommAbort) abort;
   decltype(&ncclGetLastError) last_error;
   decltype(&ncclGetErrorString) error_string;
@@ -55,6 +55,7 @@ Library Open() {
   find(&library.get_unique_id, "ncclGetUniqueId");
   find(&library.init, "ncclCommInitRankConfig");
   find(&library.async_error, "ncclCommGetAsyncError");
+  find(&library.finalize, "ncclCommFinalize");
   find(&library.abort, "ncclCommAbort");
   find(&library.last_error, "ncclGetLastError");
   find(&library.error_string, "ncclGetErrorString");
@@ -107,25 +108,25 @@ int MakeId(unsigned char* id, char* error, std::size_t error_size) {
 
 void Abort(RekindleNcclComm* comm) {
   if (comm->comm != nullptr) Nccl().abort(comm->comm);
-  if (comm->event != nullptr) cudaEventDestroy(comm->event);
-  delete comm;
 }
+
+void Release(RekindleNcclComm* comm) { delete comm; }
 
 int Join(int device, int world, int rank, const unsigned char* id, RekindleNcclComm** out, char* error,
          std::size_t error_size) {
   if (Nccl().problem[0] != 0) return Fail(error, error_size, Nccl().problem);
-  std::unique_ptr<RekindleNcclComm, void (*)(RekindleNcclComm*)> comm(new RekindleNcclComm, &Abort);
+  auto comm = std::make_unique<RekindleNcclComm>();
   if (int result = FromCuda(cudaSetDevice(device), error, error_size); result != kRekindleNcclDone) return result;
-  if (int result = FromCuda(cudaEventCreateWithFlags(&comm->event, cudaEventDisableTiming), error, error_size);
-      result != kRekindleNcclDone) {
-    return result;
-  }
   ncclUniqueId unique;
   std::memcpy(unique.internal, id, sizeof(unique.internal));
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   const int result = FromNccl(Nccl().init(&comm->comm, world, unique, rank, &config), nullptr, error, error_size);
-  if (result != kRekindleNcclFailed) *out = comm.release();
+  if (result == kRekindleNcclFailed) {
+    Abort(comm.get());
+    return result;
+  }
+  *out = comm.release();
   return result;
 }
 
@@ -175,12 +176,8 @@ int Start(RekindleNcclComm* comm, const RekindleNcclOperation* o, char* error, s
   return FromNccl(result, comm->comm, error, error_size);
 }
 
-int Mark(RekindleNcclComm* comm, void* stream, char* error, std::size_t error_size) {
-  return FromCuda(cudaEventRecord(comm->event, static_cast<cudaStream_t>(stream)), error, error_size);
-}
-
-int Marked(RekindleNcclComm* comm, char* error, std::size_t error_size) {
-  return FromCuda(cudaEventQuery(comm->event), error, error_size);
+int Finish(RekindleNcclComm* comm, char* error, std::size_t error_size) {
+  return FromNccl(Nccl().finalize(comm->comm), comm->comm, error, error_size);
 }
 
 }  // namespace
@@ -189,8 +186,8 @@ constexpr RekindleNcclApi kNcclApi = {.make_id = &MakeId,
                                       .join = &Join,
                                       .start = &Start,
                                       .poll = &Poll,
-                                      .mark = &Mark,
-                                      .marked = &Marked,
-                                      .abort = &Abort};
+                                      .finish = &Finish,
+                                      .abort = &Abort,
+                                      .release = &Release};
 
 }  // namespace rekindle::comm

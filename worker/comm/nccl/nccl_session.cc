@@ -1,60 +1,134 @@
 #include "worker/comm/nccl/nccl_session.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/sync/mutex.h"
+#include "common/time/clock.h"
 
 namespace rekindle::comm {
+namespace {
 
-NcclSession::Outcome NcclSession::Join(int device, int world, int rank, const unsigned char* id, const GoOn& go_on) {
-  const int result = api_.join(device, world, rank, id, &comm_, reason_, sizeof(reason_));
-  return Finish(result, "joining", go_on);
+constexpr size_t kReasonBytes = 256;
+// Peers that end in order do so within `kFinishSeconds`.
+constexpr double kFinishSeconds = 5;
+constexpr auto kPause = std::chrono::milliseconds(1);
+
+void FinishInOrder(const RekindleNcclApi& api, RekindleNcclComm* comm) {
+  char reason[kReasonBytes] = "";
+  const double until = common::SteadySeconds() + kFinishSeconds;
+  int result = api.finish(comm, reason, sizeof(reason));
+  while (result == kRekindleNcclPending && common::SteadySeconds() < until) {
+    std::this_thread::sleep_for(kPause);
+    result = api.poll(comm, reason, sizeof(reason));
+  }
 }
 
-NcclSession::Outcome NcclSession::Run(const RekindleNcclOperation& operation, const GoOn& go_on) {
-  if (comm_ == nullptr) {
-    error_ = "NCCL: the communicator has been aborted";
-    return Outcome::kFailed;
+}  // namespace
+
+struct NcclSession::Shared {
+  explicit Shared(const RekindleNcclApi& a) : api(a) {}
+
+  const RekindleNcclApi& api;
+  common::Mutex mutex;
+  common::CondVar changed;
+  // `comm` is null before Join().
+  RekindleNcclComm* comm ABSL_GUARDED_BY(mutex) = nullptr;
+  bool ending ABSL_GUARDED_BY(mutex) = false;
+  bool ended ABSL_GUARDED_BY(mutex) = false;
+  // `starting` counts the threads that are starting an operation.
+  int starting ABSL_GUARDED_BY(mutex) = 0;
+  std::string error ABSL_GUARDED_BY(mutex);
+};
+
+NcclSession::NcclSession(const RekindleNcclApi& api) : shared_(std::make_shared<Shared>(api)) {}
+
+NcclSession::~NcclSession() { End(Way::kAbort); }
+
+NcclSession::Outcome NcclSession::Join(int device, int world, int rank, const unsigned char* id, const GoOn& go_on) {
+  char reason[kReasonBytes] = "";
+  RekindleNcclComm* comm = nullptr;
+  const int result = shared_->api.join(device, world, rank, id, &comm, reason, sizeof(reason));
+  {
+    const common::MutexLock lock(shared_->mutex);
+    shared_->comm = comm;
   }
-  const Outcome started = Finish(api_.start(comm_, &operation, reason_, sizeof(reason_)), "an operation", go_on);
-  if (started != Outcome::kDone) return started;
-  if (api_.mark(comm_, operation.stream, reason_, sizeof(reason_)) == kRekindleNcclFailed) return Fail("an event");
-  return AwaitMark(go_on);
+  return result == kRekindleNcclFailed ? Fail("joining", reason) : Finish(result, "joining", go_on);
+}
+
+bool NcclSession::Start(const RekindleNcclOperation& operation) {
+  RekindleNcclComm* comm = nullptr;
+  {
+    const common::MutexLock lock(shared_->mutex);
+    if (shared_->ending || shared_->comm == nullptr) return false;
+    ++shared_->starting;
+    comm = shared_->comm;
+  }
+  char reason[kReasonBytes] = "";
+  const bool is_there = shared_->api.start(comm, &operation, reason, sizeof(reason)) != kRekindleNcclFailed;
+  if (!is_there) Fail("an operation", reason);
+  const common::MutexLock lock(shared_->mutex);
+  --shared_->starting;
+  shared_->changed.NotifyAll();
+  return is_there;
+}
+
+NcclSession::Outcome NcclSession::Settle(const GoOn& go_on) {
+  if (!error().empty()) return Outcome::kFailed;
+  return Finish(kRekindleNcclPending, "an operation", go_on);
 }
 
 // Waits for an NCCL call that may be pending. `result` is what the call returned.
 NcclSession::Outcome NcclSession::Finish(int result, const char* what, const GoOn& go_on) {
-  while (result == kRekindleNcclPending) {
-    if (!go_on()) return GiveUp();
-    result = api_.poll(comm_, reason_, sizeof(reason_));
+  RekindleNcclComm* comm = nullptr;
+  {
+    const common::MutexLock lock(shared_->mutex);
+    if (shared_->ending || shared_->comm == nullptr) return Outcome::kGivenUp;
+    comm = shared_->comm;
   }
-  return result == kRekindleNcclDone ? Outcome::kDone : Fail(what);
+  char reason[kReasonBytes] = "";
+  for (bool is_first = true; result == kRekindleNcclPending; is_first = false) {
+    if (!is_first && !go_on()) return Outcome::kGivenUp;
+    result = shared_->api.poll(comm, reason, sizeof(reason));
+  }
+  return result == kRekindleNcclDone ? Outcome::kDone : Fail(what, reason);
 }
 
-NcclSession::Outcome NcclSession::AwaitMark(const GoOn& go_on) {
-  while (true) {
-    const int marked = api_.marked(comm_, reason_, sizeof(reason_));
-    if (marked == kRekindleNcclDone) return Outcome::kDone;
-    if (marked == kRekindleNcclFailed) return Fail("the device");
-    // If a peer is gone, the device never reaches the mark at the end of the operation. Only `poll` notices that.
-    if (api_.poll(comm_, reason_, sizeof(reason_)) == kRekindleNcclFailed) return Fail("an operation under way");
-    if (!go_on()) return GiveUp();
-  }
-}
-
-NcclSession::Outcome NcclSession::Fail(const char* what) {
-  error_ = absl::StrCat("NCCL: ", what, " failed: ", reason_);
-  Abort();
+NcclSession::Outcome NcclSession::Fail(const char* what, const char* reason) {
+  const common::MutexLock lock(shared_->mutex);
+  if (shared_->error.empty()) shared_->error = absl::StrCat("NCCL: ", what, " failed: ", reason);
   return Outcome::kFailed;
 }
 
-NcclSession::Outcome NcclSession::GiveUp() {
-  Abort();
-  return Outcome::kGivenUp;
+void NcclSession::End(Way way) {
+  const common::MutexLock lock(shared_->mutex);
+  if (std::exchange(shared_->ending, true)) return;
+  shared_->ended = shared_->comm == nullptr;
+  shared_->changed.NotifyAll();
+  if (shared_->ended) return;
+  // The thread keeps `shared` for itself, because an end that hangs outlives the session.
+  std::thread([shared = shared_, comm = shared_->comm, way] {
+    if (way == Way::kInOrder) FinishInOrder(shared->api, comm);
+    shared->api.abort(comm);
+    common::MutexLock inner(shared->mutex);
+    shared->changed.Wait(inner, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared->mutex) { return shared->starting == 0; });
+    shared->api.release(comm);
+    shared->ended = true;
+    shared->changed.NotifyAll();
+  }).detach();
 }
 
-void NcclSession::Abort() {
-  if (RekindleNcclComm* comm = std::exchange(comm_, nullptr)) api_.abort(comm);
+bool NcclSession::AwaitEnd(double seconds) const {
+  common::MutexLock lock(shared_->mutex);
+  return shared_->changed.WaitFor(lock, std::chrono::duration<double>(seconds),
+                                  [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared_->mutex) { return shared_->ended; });
+}
+
+std::string NcclSession::error() const {
+  const common::MutexLock lock(shared_->mutex);
+  return shared_->error;
 }
 
 }  // namespace rekindle::comm

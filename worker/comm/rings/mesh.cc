@@ -118,15 +118,6 @@ bool Mesh::Fail(const std::string& what) {
 
 void Mesh::Moved() { last_moved_.store(common::SteadySeconds(), std::memory_order_relaxed); }
 
-bool Mesh::Rest(double seconds) {
-  waiting_for_.store(0, std::memory_order_relaxed);
-  pollfd fd{wake_.get(), POLLIN, 0};
-  const timespec time{.tv_nsec = static_cast<int64_t>(std::min(seconds, 0.5) * 1e9)};
-  if (!ended()) ppoll(&fd, 1, &time, nullptr);
-  if (fd.revents != 0) wake_.Clear();
-  return !ended();
-}
-
 void Mesh::End() {
   ended_.store(true, std::memory_order_seq_cst);
   Wake();

@@ -53,8 +53,6 @@ class Mesh {
   bool Fail(const std::string& what);
   // Notes that bytes have moved, so that the operation does not count as stalled.
   void Moved();
-  // Waits at most `seconds` for an operation that a device carries out. Returns false when the communicator has ended.
-  bool Rest(double seconds);
 
   void End();
   bool ended() const { return ended_.load(std::memory_order_acquire); }

@@ -11,7 +11,7 @@ namespace rekindle::comm {
 // Each rank sends an operation's header before its data, on each link that the operation uses. So ranks that disagree
 // about the operation find out, instead of mixing bytes.
 struct OperationHeader {
-  enum Kind : uint32_t { kAllReduce = 1, kBroadcast, kAllGather, kPointToPoint, kDevice };
+  enum Kind : uint32_t { kAllReduce = 1, kBroadcast, kAllGather, kPointToPoint };
   uint32_t kind = 0;
   uint32_t type = 0;
   uint32_t op = 0;

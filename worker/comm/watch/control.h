@@ -40,8 +40,10 @@ struct ControlFrame {
   uint64_t issued = 0;
   // For kPong, `completed` counts the operations that the sender has completed.
   uint64_t completed = 0;
+  // For kPong, `device_reached` counts the collectives between devices that the sender's device has come to.
+  uint64_t device_reached = 0;
   // For kAbort, `detail` is text that ends with a zero byte.
-  char detail[88] = {};
+  char detail[80] = {};
 };
 static_assert(sizeof(ControlFrame) == 128);
 // The field `accused` of a ControlFrame has 64 bits, one for each rank.

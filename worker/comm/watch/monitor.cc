@@ -17,15 +17,16 @@ constexpr double kSuspicionSeconds = 0.2;
 
 }  // namespace
 
-Monitor::Monitor(Options options, Mesh& mesh, const OperationLedger& ledger)
+Monitor::Monitor(Options options, Mesh& mesh, const OperationLedger& ledger, const DeviceLane& device_lane)
     : options_(std::move(options)),
       mesh_(mesh),
       ledger_(ledger),
+      device_lane_(device_lane),
       peers_(options_.controls.size()),
       progress_seconds_(options_.deadlines.progress_seconds) {
   for (size_t rank = 0; rank < peers_.size(); ++rank) {
     peers_[rank].control = options_.controls[rank];
-    peers_[rank].open = peers_[rank].view.present = peers_[rank].control != nullptr;
+    peers_[rank].open = peers_[rank].present = peers_[rank].control != nullptr;
   }
 }
 
@@ -64,13 +65,17 @@ void Monitor::Run() {
     }
     const double now = common::SteadySeconds();
     if (!stop_.load()) CheckSuspects(now);
-    if (!stop_.load()) CheckStall(now);
+    if (!stop_.load()) CheckStalls(now);
   }
 }
 
 double Monitor::SleepSeconds() {
   const double now = common::SteadySeconds();
-  double sleep = stall_.SecondsToNextLook(now, ledger_.pending.load(), mesh_.last_moved(), progress_seconds_.load());
+  const double deadline = progress_seconds_.load();
+  const DeviceLane::View lane = device_lane_.Look();
+  double sleep =
+      std::min(host_stall_.SecondsToNextLook(now, ledger_.pending.load(), mesh_.last_moved(), deadline),
+               device_stall_.SecondsToNextLook(now, lane.pending, lane.since, std::max(deadline, lane.least_seconds)));
   for (const Peer& peer : peers_) {
     if (peer.suspected > 0) sleep = std::min(sleep, std::max(0.0, peer.suspected + kSuspicionSeconds - now));
   }
@@ -98,7 +103,7 @@ void Monitor::ReadFrames(int rank) {
         Handle(rank, frame);
         break;
       case ControlChannel::Received::kClosed:
-        peer.open = peer.view.present = false;
+        peer.open = peer.present = false;
         if (peer.left) return;
         Fail({absl::UnavailableError(absl::StrCat("rank ", rank, " closed its connection")),
               {{rank, Accusation::Kind::kClosed, "its connection closed"}}});
@@ -114,12 +119,14 @@ void Monitor::Handle(int rank, const ControlFrame& frame) {
       ControlFrame pong{.type = ControlFrame::kPong, .token = frame.token};
       pong.issued = ledger_.issued.load();
       pong.completed = ledger_.completed.load();
+      pong.device_reached = device_lane_.Look().reached;
       peer.control->Send(pong);
       return;
     }
     case ControlFrame::kPong:
-      peer.view.last_answer = common::SteadySeconds();
-      peer.view.issued = frame.issued;
+      peer.last_answer = common::SteadySeconds();
+      peer.issued = frame.issued;
+      peer.device_reached = frame.device_reached;
       return;
     case ControlFrame::kDoorbell:
       mesh_.Wake();
@@ -129,7 +136,7 @@ void Monitor::Handle(int rank, const ControlFrame& frame) {
       return;
     case ControlFrame::kClose:
       peer.left = true;
-      peer.view.present = false;
+      peer.present = false;
       mesh_.PeerLeft(rank);
       return;
     default:
@@ -156,28 +163,46 @@ void Monitor::CheckSuspects(double now) {
   }
 }
 
-void Monitor::CheckStall(double now) {
+void Monitor::CheckStalls(double now) {
   const double deadline = progress_seconds_.load();
-  switch (stall_.Observe(now, ledger_.pending.load(), mesh_.last_moved(), deadline)) {
-    case StallDetector::Action::kNone:
-      return;
-    case StallDetector::Action::kPing: {
-      const ControlFrame ping{.type = ControlFrame::kPing, .token = ++ping_token_};
-      for (Peer& peer : peers_) {
-        if (peer.view.present) peer.control->Send(ping);
-      }
-      return;
-    }
-    case StallDetector::Action::kJudge:
-      return Judge(now, deadline);
+  const DeviceLane::View lane = device_lane_.Look();
+  const auto host = host_stall_.Observe(now, ledger_.pending.load(), mesh_.last_moved(), deadline);
+  const double device_deadline = std::max(deadline, lane.least_seconds);
+  const auto device = device_stall_.Observe(now, lane.pending, lane.since, device_deadline);
+  if (host == StallDetector::Action::kPing || device == StallDetector::Action::kPing) Ping();
+  if (host == StallDetector::Action::kJudge) return Judge(HostView(), now, deadline);
+  if (device == StallDetector::Action::kJudge) return Judge(DeviceView(), now, device_deadline);
+}
+
+void Monitor::Ping() {
+  const ControlFrame ping{.type = ControlFrame::kPing, .token = ++ping_token_};
+  for (Peer& peer : peers_) {
+    if (peer.present) peer.control->Send(ping);
   }
 }
 
-void Monitor::Judge(double now, double deadline) {
-  StallView view{.now = now, .deadline = deadline, .stalled = now - mesh_.last_moved()};
-  view.collective = ledger_.collective.load();
-  view.waiting_for = mesh_.waiting_for();
-  for (const Peer& peer : peers_) view.peers.push_back(peer.view);
+StallView Monitor::HostView() const {
+  StallView view{.since = mesh_.last_moved(),
+                 .collective = ledger_.collective.load(),
+                 .waiting_for = mesh_.waiting_for(),
+                 .not_there = "has not issued collective"};
+  for (const Peer& peer : peers_) view.peers.push_back({peer.present, peer.last_answer, peer.issued});
+  return view;
+}
+
+StallView Monitor::DeviceView() const {
+  const DeviceLane::View lane = device_lane_.Look();
+  StallView view{.since = lane.since,
+                 .collective = lane.collective,
+                 .waiting_for = lane.waiting_for,
+                 .not_there = "its device has not come to collective"};
+  for (const Peer& peer : peers_) view.peers.push_back({peer.present, peer.last_answer, peer.device_reached});
+  return view;
+}
+
+void Monitor::Judge(StallView view, double now, double deadline) {
+  view.now = now;
+  view.deadline = deadline;
   std::vector<Accusation> accusations = JudgeStall(view);
   std::string who;
   for (const Accusation& a : accusations)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "worker/comm/contract/communicator.h"
+#include "worker/comm/contract/device_lane.h"
 #include "worker/comm/rings/mesh.h"
 #include "worker/comm/watch/control.h"
 #include "worker/comm/watch/stall.h"
@@ -42,8 +43,8 @@ class Monitor {
     std::function<void()> turn_hook;
   };
 
-  // `mesh` and `ledger` must outlive the monitor.
-  Monitor(Options options, Mesh& mesh, const OperationLedger& ledger);
+  // `mesh`, `ledger` and `device_lane` must outlive the monitor.
+  Monitor(Options options, Mesh& mesh, const OperationLedger& ledger, const DeviceLane& device_lane);
   ~Monitor();
   Monitor(const Monitor&) = delete;
 
@@ -66,7 +67,14 @@ class Monitor {
     bool left = false;
     // `suspected` is when the peer's data link was found to be closed. 0 means that it is not closed.
     double suspected = 0;
-    PeerView view;
+    // `issued` counts the collectives that the peer had issued at its last answer, and `device_reached` those between
+    // devices that its device had come to.
+    uint64_t issued = 0;
+    uint64_t device_reached = 0;
+    // `present` says that the peer is connected and has not left.
+    bool present = false;
+    // `last_answer` is when the peer last answered a ping.
+    double last_answer = 0;
   };
 
   void Run();
@@ -75,16 +83,21 @@ class Monitor {
   void Handle(int rank, const ControlFrame& frame);
   void HandleAbort(int rank, const ControlFrame& frame);
   void CheckSuspects(double now);
-  void CheckStall(double now);
-  void Judge(double now, double deadline);
+  void CheckStalls(double now);
+  StallView HostView() const;
+  StallView DeviceView() const;
+  void Ping();
+  void Judge(StallView view, double now, double deadline);
   void Fail(Verdict verdict);
   double SleepSeconds();
 
   const Options options_;
   Mesh& mesh_;
   const OperationLedger& ledger_;
+  const DeviceLane& device_lane_;
   std::vector<Peer> peers_;
-  StallDetector stall_;
+  StallDetector host_stall_;
+  StallDetector device_stall_;
   WakeFd wake_;
   std::atomic<bool> stop_ = false;
   std::atomic<uint64_t> closed_links_ = 0;

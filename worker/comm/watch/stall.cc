@@ -49,21 +49,21 @@ double StallDetector::SecondsToNextLook(double now, bool pending, double last_mo
 
 std::vector<Accusation> JudgeStall(const StallView& view) {
   std::vector<Accusation> silent, behind, awaited;
+  const double stalled = view.now - view.since;
   for (int rank = 0; rank < static_cast<int>(view.peers.size()); ++rank) {
     const PeerView& peer = view.peers[rank];
     if (!peer.present) continue;
     if (view.now - peer.last_answer > kSilence * view.deadline) {
       silent.push_back({rank, Accusation::Kind::kTimeout,
-                        absl::StrFormat("no answer to a ping; nothing has moved for %.2f s", view.stalled)});
+                        absl::StrFormat("no answer to a ping; nothing has moved for %.2f s", stalled)});
     }
-    if (view.collective > 0 && peer.issued < view.collective) {
-      behind.push_back(
-          {rank, Accusation::Kind::kTimeout,
-           absl::StrFormat("alive, but has not issued collective #%d for %.2f s", view.collective, view.stalled)});
+    if (view.collective > 0 && peer.come_to < view.collective) {
+      behind.push_back({rank, Accusation::Kind::kTimeout,
+                        absl::StrFormat("alive, but %s #%d for %.2f s", view.not_there, view.collective, stalled)});
     }
     if (view.waiting_for >> rank & 1) {
-      awaited.push_back({rank, Accusation::Kind::kTimeout,
-                         absl::StrFormat("alive, but its data has not moved for %.2f s", view.stalled)});
+      awaited.push_back(
+          {rank, Accusation::Kind::kTimeout, absl::StrFormat("alive, but its data has not moved for %.2f s", stalled)});
     }
   }
   if (!silent.empty()) return silent;

@@ -37,25 +37,27 @@ struct PeerView {
   bool present = false;
   // `last_answer` is when the peer last answered a ping.
   double last_answer = 0;
-  // `issued` counts the collectives that the peer had issued at its last answer.
-  uint64_t issued = 0;
+  // `come_to` counts the collectives that the peer had come to at its last answer.
+  uint64_t come_to = 0;
 };
 
 struct StallView {
   double now = 0;
   double deadline = 0;
-  // `stalled` is for how long no byte has moved, in seconds.
-  double stalled = 0;
+  // `since` is when the pending operation last moved.
+  double since = 0;
   // `collective` is the sequence number of the pending collective. It is 0 for point to point.
   uint64_t collective = 0;
   // `waiting_for` has one bit for each rank that the pending operation of this rank waits for.
   uint64_t waiting_for = 0;
+  // `not_there` says in messages what a peer has not done that has not come to the pending collective.
+  const char* not_there = "";
   // `peers` is indexed by rank. In this rank's own entry `present` is false.
   std::vector<PeerView> peers;
 };
 
 // Returns whom to blame for a stall. First are the peers that do not answer (frozen, or cut off), then those that have
-// not issued the pending operation, then those that this rank waits for. A rank that merely waits for another is never
+// not come to the pending operation, then those that this rank waits for. A rank that merely waits for another is never
 // blamed while a better candidate is known.
 std::vector<Accusation> JudgeStall(const StallView& view);
 

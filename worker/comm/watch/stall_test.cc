@@ -52,7 +52,7 @@ TEST(StallDetector, OneThatSleptItselfAsksBeforeItJudges) {
 }
 
 StallView View() {
-  StallView view{.now = 50, .deadline = 2, .stalled = 2, .collective = 7, .waiting_for = 1 << 3};
+  StallView view{.now = 50, .deadline = 2, .since = 48, .collective = 7, .waiting_for = 1 << 3};
   view.peers = {{}, {true, 49.9, 7}, {true, 49.9, 7}, {true, 49.9, 7}};
   return view;
 }
@@ -71,7 +71,7 @@ TEST(JudgeStall, TheSilentOneRatherThanTheOneWaitedFor) {
 
 TEST(JudgeStall, TheOneThatHasNotComeRatherThanTheOneWaitedFor) {
   StallView view = View();
-  view.peers[1].issued = 6;
+  view.peers[1].come_to = 6;
   EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(1));
 }
 

@@ -58,6 +58,8 @@ struct Operation {
   // `on_cuda` launches the work of the operation on a GPU, with the same bits, and returns 0 or the number of CUDA's
   // error. It runs on the thread that queues the operation. An operation in which this is null cannot run on a GPU.
   std::function<int(const Addresses&, const CudaQueue&)> on_cuda;
+  // `awaits_others` says that `run` waits for other ranks. Meanwhile other queues go on.
+  bool awaits_others = false;
 };
 
 // Returns the addresses of the operation's ranges, where `address_of` gives the address of a range. A range without a

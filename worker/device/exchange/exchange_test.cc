@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "worker/comm/nccl/fake_nccl.h"
 #include "worker/comm/testing/in_process.h"
 #include "worker/device/exchange/exchange_maker.h"
 #include "worker/device/fake/fake_device.h"
@@ -27,14 +28,21 @@ constexpr comm::Deadlines kPatience{.connect_seconds = 60, .progress_seconds = 6
 constexpr int64_t kElements = kMostMovedBytes / 4 + 1000;
 constexpr int64_t kBytes = kElements * 4;
 
+// Names the device of each rank, "host" or "fake", and what carries the exchange.
+struct Setting {
+  std::vector<std::string> kinds;
+  Transport transport = Transport::kHost;
+};
+
 // Holds one rank: its device, its memory and its exchange.
 struct Rank {
-  Rank(std::unique_ptr<Device> d, comm::Communicator& communicator) : device(std::move(d)), maker(*device) {
+  Rank(std::unique_ptr<Device> d, comm::Communicator& communicator, Transport transport = Transport::kHost)
+      : device(std::move(d)), maker(*device, {.api = &comm::FakeNccl()}) {
     EXPECT_TRUE(maker.Allocate(kBytes).ok());
     values = *device->Allocate(kBytes, "values");
     others = *device->Allocate(kBytes, "others");
     seen = *device->AllocatePinned(kBytes, "what the host sees");
-    exchange = maker.Make(communicator);
+    exchange = maker.Make(communicator, transport);
   }
 
   // Queues an operation that fills the values with a number.
@@ -61,9 +69,10 @@ struct Rank {
   std::unique_ptr<Exchange> exchange;
 };
 
-// Runs `body` on one thread for each rank. The kinds are "host" and "fake".
+// Runs `body` on one thread for each rank.
 template <typename Body>
-void WithRanks(const std::vector<std::string>& kinds, const Body& body) {
+void WithRanks(const Setting& setting, const Body& body) {
+  const std::vector<std::string>& kinds = setting.kinds;
   auto communicators = comm::MakeInProcess(static_cast<int>(kinds.size()), 1, kPatience);
   std::vector<FakeDevice*> fakes;
   std::vector<std::unique_ptr<Rank>> ranks;
@@ -76,7 +85,7 @@ void WithRanks(const std::vector<std::string>& kinds, const Body& body) {
     } else {
       device = MakeHostDevice();
     }
-    ranks.push_back(std::make_unique<Rank>(std::move(device), *communicators[i]));
+    ranks.push_back(std::make_unique<Rank>(std::move(device), *communicators[i], setting.transport));
   }
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < kinds.size(); ++i) {
@@ -86,7 +95,7 @@ void WithRanks(const std::vector<std::string>& kinds, const Body& body) {
   for (FakeDevice* fake : fakes) EXPECT_THAT(fake->Reports(), IsEmpty());
 }
 
-class ExchangeTest : public testing::TestWithParam<std::vector<std::string>> {};
+class ExchangeTest : public testing::TestWithParam<Setting> {};
 
 TEST_P(ExchangeTest, SumsAreThoseOfAllRanksAndTheInputStays) {
   WithRanks(GetParam(), [](int rank, Rank& r) {
@@ -147,26 +156,27 @@ TEST_P(ExchangeTest, AnAbortEndsWhatIsUnderWayAndLeavesTheInput) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ExchangeTest,
-                         testing::Values(std::vector<std::string>{"host", "host", "host"},
-                                         std::vector<std::string>{"fake", "fake", "fake"},
-                                         std::vector<std::string>{"host", "fake", "host"}),
-                         [](const auto& kinds) {
-                           std::string name;
-                           for (const std::string& kind : kinds.param) name += kind + "_";
+INSTANTIATE_TEST_SUITE_P(Settings, ExchangeTest,
+                         testing::Values(Setting{{"host", "host", "host"}}, Setting{{"fake", "fake", "fake"}},
+                                         Setting{{"host", "fake", "host"}},
+                                         Setting{{"host", "host", "host"}, Transport::kNccl},
+                                         Setting{{"fake", "fake", "fake"}, Transport::kNccl}),
+                         [](const auto& setting) {
+                           std::string name = setting.param.transport == Transport::kNccl ? "Nccl" : "Host";
+                           for (const std::string& kind : setting.param.kinds) name += "_" + kind;
                            return name;
                          });
 
 // Plays all kinds of operations between two fake devices. Orders at the place `ignored` have no effect. Returns what
 // the devices report, and adds the places of all orders to `places`.
-std::vector<std::string> PlayAll(const std::string& ignored, std::set<std::string>* places) {
+std::vector<std::string> PlayAll(Transport transport, const std::string& ignored, std::set<std::string>* places) {
   auto communicators = comm::MakeInProcess(2, 1, kPatience);
   std::vector<FakeDevice*> fakes;
   std::vector<std::unique_ptr<Rank>> ranks;
   for (size_t i = 0; i < 2; ++i) {
     auto fake = MakeFakeDevice({.seed = i, .ignored_place = ignored});
     fakes.push_back(fake.get());
-    ranks.push_back(std::make_unique<Rank>(std::move(fake), *communicators[i]));
+    ranks.push_back(std::make_unique<Rank>(std::move(fake), *communicators[i], transport));
   }
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < 2; ++i) {
@@ -192,12 +202,14 @@ std::vector<std::string> PlayAll(const std::string& ignored, std::set<std::strin
   return reports;
 }
 
-TEST(StagedExchangeTest, EachOrderIsNeeded) {
-  std::set<std::string> places;
-  ASSERT_THAT(PlayAll("", &places), IsEmpty());
-  EXPECT_EQ(places.size(), 4u);
-  for (const std::string& place : std::set<std::string>(places)) {
-    EXPECT_THAT(PlayAll(place, &places), testing::Not(IsEmpty())) << place;
+TEST(ExchangeOrderTest, EachOrderIsNeeded) {
+  for (const Transport transport : {Transport::kHost, Transport::kNccl}) {
+    std::set<std::string> places;
+    ASSERT_THAT(PlayAll(transport, "", &places), IsEmpty());
+    EXPECT_EQ(places.size(), transport == Transport::kHost ? 4u : 1u);
+    for (const std::string& place : std::set<std::string>(places)) {
+      EXPECT_THAT(PlayAll(transport, place, &places), testing::Not(IsEmpty())) << place;
+    }
   }
 }
 

@@ -133,7 +133,8 @@ class OpenRanges {
 class Fake final : public FakeDevice {
  public:
   explicit Fake(const FakeOptions& options)
-      : options_(options), queues_(options.seed, [](const Operation& operation) { return Perform(operation); }) {}
+      : options_(options),
+        queues_(options.seed, [this](Queue queue, const Operation& operation) { return Perform(queue, operation); }) {}
 
   bool IsHost() const override { return false; }
 
@@ -341,7 +342,9 @@ class Fake final : public FakeDevice {
     return name == options_.ignored_place ? Effect::kWaits : Effect::kOrders;
   }
 
-  static absl::Status Perform(const Operation& operation) {
+  absl::Status Perform(Queue queue, const Operation& operation) {
+    if (options_.before_run) options_.before_run(queue, operation.name);
+    if (absl::Status error = queues_.error(); !error.ok()) return error;
     for (const auto* ranges : {&operation.reads, &operation.writes}) {
       for (const Range& range : *ranges) {
         const auto* block = dynamic_cast<const DeviceBlock*>(range.block);

@@ -32,6 +32,9 @@ struct FakeOptions {
   // Every After and Await at `ignored_place` (see OrderPlaces) is kept, but does not count as an order. So a device
   // that reports nothing shows that nobody needs the order, and one that does has lost nothing of its user's memory.
   std::string ignored_place;
+  // `before_run` is called with the queue and the name of each operation before it runs, on the thread that runs it. It
+  // may be null.
+  std::function<void(Queue queue, const char* name)> before_run;
   // `on_report` is called with each report, on the thread that made the second access. It may be null.
   std::function<void(const std::string&)> on_report;
 };

@@ -19,11 +19,17 @@ thread_local Within within;
 
 }  // namespace
 
+FakeQueues::~FakeQueues() {
+  for (State& state : states_) {
+    if (state.apart.joinable()) state.apart.join();
+  }
+}
+
 bool FakeQueues::IsWithin(Queue queue) const { return within.queues == this && within.queue == queue; }
 
 void FakeQueues::PerformNow(Queue queue, const Operation& operation) {
   const Within outer = std::exchange(within, {this, queue});
-  const absl::Status status = perform_(operation);
+  const absl::Status status = perform_(queue, operation);
   within = outer;
   if (!status.ok()) Break(status);
 }
@@ -84,11 +90,27 @@ bool FakeQueues::RunOne() {
   Item item;
   if (!TakeOne(&queue, &item)) return false;
   if (item.operation == nullptr) return true;
-  PerformNow(queue, *item.operation);
+  if (!item.operation->awaits_others) {
+    RunTaken(queue, *item.operation);
+    return true;
+  }
+  std::thread before;
+  {
+    const common::MutexLock lock(mutex_);
+    before = std::move(At(queue).apart);
+  }
+  if (before.joinable()) before.join();
+  const common::MutexLock lock(mutex_);
+  At(queue).apart = std::thread([this, queue, operation = item.operation] { RunTaken(queue, *operation); });
+  return true;
+}
+
+// Runs an operation that was taken from its queue.
+void FakeQueues::RunTaken(Queue queue, const Operation& operation) {
+  PerformNow(queue, operation);
   const common::MutexLock lock(mutex_);
   At(queue).is_running = false;
   changed_.NotifyAll();
-  return true;
 }
 
 bool FakeQueues::IsSet(const Flag& flag) {

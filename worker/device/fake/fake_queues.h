@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "common/sync/mutex.h"
@@ -17,16 +18,20 @@
 namespace rekindle::device {
 
 // Nothing runs by itself: threads that wait for a mark run one item after the other, from a queue that the seed draws,
-// and other calls may run a few on the way. So with one thread each seed plays the same order again. The class is
-// thread-safe, except that only one thread at a time may queue on one queue. An operation may queue more work. What it
-// queues on its own queue runs at once, as a part of it.
+// and other calls may run a few on the way. So with one thread each seed plays the same order again. An operation that
+// waits for other ranks has a thread of its own, so that it holds up nobody.
+//
+// The class is thread-safe, except that only one thread at a time may queue on one queue. An operation may queue more
+// work. What it queues on its own queue runs at once, as a part of it.
 class FakeQueues {
  public:
-  using Perform = std::function<absl::Status(const Operation&)>;
+  using Perform = std::function<absl::Status(Queue, const Operation&)>;
   using Flag = std::shared_ptr<bool>;
 
   // `perform` runs an operation. It is called without a lock, at most once at a time for each queue.
   FakeQueues(uint64_t seed, Perform perform) : perform_(std::move(perform)), random_(seed) {}
+  // Waits for operations that wait for other ranks.
+  ~FakeQueues();
 
   void Add(Queue queue, Operation operation);
   // Returns a flag that is set once everything before it on its queue has run.
@@ -60,6 +65,8 @@ class FakeQueues {
     std::deque<Item> items;
     bool is_running = false;
     bool hangs = false;
+    // `apart` runs the last operation that waited for other ranks. Whoever sets `is_running` may use it.
+    std::thread apart;
   };
 
   State& At(Queue queue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return states_[static_cast<size_t>(queue)]; }
@@ -72,6 +79,7 @@ class FakeQueues {
   bool TakeOne(Queue* queue, Item* item);
   // Takes an item and runs its operation, if it has one. Returns false if no queue has an item that can run.
   bool RunOne();
+  void RunTaken(Queue queue, const Operation& operation);
 
   const Perform perform_;
   common::Mutex mutex_;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/device/exchange/transport.h"
+
 namespace rekindle::train {
 
 struct Member {
@@ -61,6 +63,8 @@ struct Membership {
   // A message in which another rank says that its lease holds counts only while the message is at most
   // `lease_step_seconds` old.
   double lease_step_seconds = 0;
+  // `transport` carries what the members' devices exchange.
+  device::Transport transport = device::Transport::kHost;
   // `digest` is a digest of all other fields, which the coordinator computes. It distinguishes two memberships that
   // have the same generation number.
   std::string digest;

@@ -26,7 +26,7 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       watch_(parts_.control.directives()),
       teller_(parts_.control, reporter_, parts_.metrics, parts_.timeline),
       model_(parts_.device, parts_.model),
-      exchanges_(parts_.device),
+      exchanges_(parts_.device, parts_.nccl),
       placement_(MakePlacement(parts_.device, options_.spec, parts_.model.layout(), reporter_)),
       judge_(options_.spec, parts_.model.layout()),
       steps_(parts_.device, model_, parts_.batches, options_.spec, reporter_, parts_.metrics),
@@ -146,13 +146,18 @@ void Engine::RunGeneration(const Membership& membership) {
   if (!communicator.ok()) return;
   comm::Communicator& connected = **communicator;
   teller_.Connected(rank, generation_, parts_.clock() - start);
-  const std::unique_ptr<device::Exchange> exchange = exchanges_.Make(connected);
+  const std::unique_ptr<device::Exchange> exchange = exchanges_.Make(connected, membership.transport);
   GenerationRun run(membership, *exchange, PartsOfGeneration());
   const absl::Status status = WatchedRun(membership, *exchange, run);
   if (status.ok()) return;
   const bool communicator_failed = !connected.status().ok();
   // The communicator is aborted first, so that no other thread still reads the gradients when they change.
   connected.Abort(status);
+  if (const device::Health health = parts_.device.Look(); health.state != device::Health::State::kFine) {
+    log::Error("the device has failed", {{"why", health.words}});
+    if (parts_.device_failed) parts_.device_failed(health);
+    return Fail(absl::InternalError(health.words));
+  }
   if (run.out_of_memory() && options_.spec.micro_batch > 1) {
     teller_.OutOfMemory(status, options_.spec.micro_batch);
     reporter_.Interrupt(generation_, membership, status, {});

@@ -86,6 +86,11 @@ struct EngineParts {
   // `resize_batches` makes `batches`, the source of the job's data, deliver micro-batches of another size. It is null
   // if the size never changes.
   std::function<absl::Status(int micro_batch)> resize_batches = nullptr;
+  // `nccl` is what the rank needs in generations that exchange by NCCL.
+  device::NcclParts nccl = {};
+  // `device_failed` is called when the device has failed for this process, and the state in it is lost. It ends the
+  // process. If it is null, the engine ends with the error.
+  std::function<void(const device::Health&)> device_failed = nullptr;
   MetricsBoard& metrics;
   Timeline& timeline;
   // `clock` returns seconds. It is used to measure steps and checkpoints and to decide when a checkpoint is due. No

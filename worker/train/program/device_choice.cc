@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/agreed/exit_codes.h"
@@ -13,6 +14,7 @@
 #include "common/log/log.h"
 #include "common/process/last_words.h"
 #include "common/sync/mutex.h"
+#include "worker/comm/nccl/fake_nccl.h"
 #include "worker/device/fake/fake_device.h"
 #include "worker/device/host/host_device.h"
 #include "worker/models/declared/device.h"
@@ -44,8 +46,8 @@ class Watchdog {
     const bool in_time =
         changed_.WaitFor(lock, kStartSeconds, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return done_; });
     if (in_time) return;
-    EndWithoutDevice(flags, absl::DeadlineExceededError(
-                                absl::StrCat("the GPU's driver did not answer within ", kStartSeconds.count(), " s")));
+    EndWithoutDevice(flags, common::kExitDeviceGone,
+                     absl::StrCat("the GPU's driver did not answer within ", kStartSeconds.count(), " s"));
   }
 
   common::Mutex mutex_;
@@ -65,23 +67,44 @@ absl::Status ChooseDevice(const Flags& flags, TrainerJob* job) {
   return absl::OkStatus();
 }
 
-std::unique_ptr<device::Device> MakeDevice(const Flags& flags) {
-  if (flags.device != kFakeDevice) return device::MakeHostDevice();
+absl::StatusOr<TrainerDevice> MakeDevice(const Flags& flags) {
+  TrainerDevice made;
+  if (flags.device != kFakeDevice) {
+    made.device = device::MakeHostDevice();
+    return made;
+  }
   device::FakeOptions options{.seed = common::Xxh3_64(flags.trainer.data(), flags.trainer.size()),
                               .on_report = [](const std::string& report) {
                                 log::Error("the device is used wrongly", {{"report", report}});
                                 std::abort();
                               }};
   if (flags.device_memory > 0) options.memory_bytes = static_cast<int64_t>(flags.device_memory);
-  return device::MakeFakeDevice(options);
+  if (const char* planned = std::getenv("REKINDLE_FAKE_FAULT"); planned != nullptr && *planned != 0) {
+    absl::StatusOr<FaultPlan> plan = ParseFaultPlan(planned);
+    if (!plan.ok()) return plan.status();
+    made.fault = std::make_shared<PlannedFault>(*std::move(plan));
+    options.before_run = [fault = made.fault.get()](device::Queue queue, const char* name) {
+      fault->BeforeOperation(queue, name);
+    };
+    comm::SetFakeNcclFaults([fault = made.fault](comm::FakeNcclCall call, int) { return fault->AtNccl(call); });
+  }
+  std::unique_ptr<device::FakeDevice> fake = device::MakeFakeDevice(options);
+  if (made.fault != nullptr) made.fault->SetDevice(*fake);
+  made.device = std::move(fake);
+  made.nccl = {.api = &comm::FakeNccl()};
+  return made;
 }
 
-void EndWithoutDevice(const Flags& flags, const absl::Status& why) {
-  const std::string words(why.message());
-  log::Error("the GPU cannot be used", {{"why", words}});
-  const absl::Status written = common::WriteLastWords(common::LastWordsPath(flags.dir, flags.trainer), words);
+void EndWithoutDevice(const Flags& flags, int exit_code, const std::string& why) {
+  log::Error("ends, because of its device", {{"why", why}});
+  const absl::Status written = common::WriteLastWords(common::LastWordsPath(flags.dir, flags.trainer), why);
   if (!written.ok()) log::Warning("the agent will not know why", {{"error", std::string(written.message())}});
-  ::_exit(common::kExitDeviceGone);
+  ::_exit(exit_code);
+}
+
+void EndWithFailedDevice(const Flags& flags, const device::Health& health) {
+  const bool is_gone = health.state == device::Health::State::kDeviceLost;
+  EndWithoutDevice(flags, is_gone ? common::kExitDeviceGone : common::kExitContextLost, health.words);
 }
 
 }  // namespace rekindle::train

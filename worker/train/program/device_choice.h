@@ -3,9 +3,13 @@
 #define REKINDLE_WORKER_TRAIN_PROGRAM_DEVICE_CHOICE_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "worker/device/contract/device.h"
+#include "worker/device/exchange/exchange_maker.h"
+#include "worker/train/program/planned_fault.h"
 #include "worker/train/program/trainer_flags.h"
 #include "worker/train/sessions/job_file.h"
 
@@ -14,16 +18,28 @@ namespace rekindle::train {
 // Makes the job compute on the device that `flags.device` names. Returns an error, in the driver's words where it has
 // any, if that is a GPU that cannot be used. The job then must not compute elsewhere: a machine that costs as much as a
 // GPU would train at a hundredth of its speed. If the driver does not answer, the process ends as EndWithoutDevice
-// says.
+// says, with kExitDeviceGone.
 absl::Status ChooseDevice(const Flags& flags, TrainerJob* job);
 
-// Makes the device in whose memory the trainer keeps its state. With a GPU this is still the host, and the model copies
-// the weights to the GPU. A fake device ends the process with a message if its user breaks a rule.
-std::unique_ptr<device::Device> MakeDevice(const Flags& flags);
+// Holds the device in whose memory the trainer keeps its state, and what its ranks need to exchange by NCCL.
+struct TrainerDevice {
+  // `fault` is what a test has planned for a fake device. It is null otherwise.
+  std::shared_ptr<PlannedFault> fault;
+  std::unique_ptr<device::Device> device;
+  device::NcclParts nccl;
+};
 
-// Leaves `why` as the trainer's last words, and ends the process with the exit code kExitDeviceGone. No destructor
-// runs, because those of a driver that has failed may never return.
-[[noreturn]] void EndWithoutDevice(const Flags& flags, const absl::Status& why);
+// Makes the device of the trainer. With a GPU this is still the host, and the model copies the weights to the GPU. A
+// fake device ends the process with a message if its user breaks a rule. Returns INVALID_ARGUMENT if a test has planned
+// a fault that does not exist.
+absl::StatusOr<TrainerDevice> MakeDevice(const Flags& flags);
+
+// Leaves `why` as the trainer's last words, and ends the process with the exit code. No destructor runs, because those
+// of a driver that has failed may never return.
+[[noreturn]] void EndWithoutDevice(const Flags& flags, int exit_code, const std::string& why);
+// Ends the process of a trainer whose device has failed: with kExitContextLost if another process may use the device,
+// and otherwise with kExitDeviceGone.
+[[noreturn]] void EndWithFailedDevice(const Flags& flags, const device::Health& health);
 
 }  // namespace rekindle::train
 

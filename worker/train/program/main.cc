@@ -170,18 +170,21 @@ OpenStore OpenerOf(const Flags& flags, const TrainerJob& job) {
 }
 
 // Takes the memory of the device that the job needs, and ends the process if the device does not have it.
-void AllocateOrEnd(Engine& engine) {
+void AllocateOrEnd(const Flags& flags, device::Device& device, Engine& engine) {
   const absl::Status room = engine.Allocate();
   if (room.ok()) return;
-  log::Error("cannot start", {{"error", std::string(room.message())}});
-  ::_exit(common::kExitOutOfMemory);
+  if (!absl::IsResourceExhausted(room)) EndWithFailedDevice(flags, device.Look());
+  EndWithoutDevice(flags, device.IsHost() ? common::kExitOutOfMemory : common::kExitOutOfDeviceMemory,
+                   std::string(room.message()));
 }
 
 absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener, ControlPlane& control) {
   const auto found = FindMicroBatch(flags, control, &job);
   if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
   models::PinThreads(job.threads);
-  if (const absl::Status device = ChooseDevice(flags, &job); !device.ok()) EndWithoutDevice(flags, device);
+  if (const absl::Status device = ChooseDevice(flags, &job); !device.ok()) {
+    EndWithoutDevice(flags, common::kExitDeviceGone, std::string(device.message()));
+  }
   auto data = OpenJobData(job, flags.dir);
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
   auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();
@@ -201,19 +204,23 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   MetricsBoard metrics;
   Timeline timeline(TimelinePath(flags.trainer), flags.trainer, job.uid);
   timeline.Mark("start", 0, 0, 0);
-  const std::unique_ptr<device::Device> device = MakeDevice(flags);
-  Engine engine(std::move(options), {.device = *device,
-                                     .model = **model,
-                                     .batches = batches,
-                                     .control = control,
-                                     .connect = ConnectOver(listener),
-                                     .checkpoints = checkpoints.get(),
-                                     .open_store = open_store,
-                                     .load_weights = LoaderOf(job, (*model)->layout()),
-                                     .resize_batches = [&](int size) { return batches.Resize(size); },
-                                     .metrics = metrics,
-                                     .timeline = timeline});
-  AllocateOrEnd(engine);
+  const absl::StatusOr<TrainerDevice> device = MakeDevice(flags);
+  if (!device.ok()) return device.status();
+  Engine engine(std::move(options),
+                {.device = *device->device,
+                 .model = **model,
+                 .batches = batches,
+                 .control = control,
+                 .connect = ConnectOver(listener),
+                 .checkpoints = checkpoints.get(),
+                 .open_store = open_store,
+                 .load_weights = LoaderOf(job, (*model)->layout()),
+                 .resize_batches = [&](int size) { return batches.Resize(size); },
+                 .nccl = device->nccl,
+                 .device_failed = [&](const device::Health& health) { EndWithFailedDevice(flags, health); },
+                 .metrics = metrics,
+                 .timeline = timeline});
+  AllocateOrEnd(flags, *device->device, engine);
   auto node = AttachToNode({.socket = flags.dir + "/agent.sock",
                             .trainer = flags.trainer,
                             .job_uid = job.uid,

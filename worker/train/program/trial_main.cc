@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/agreed/exit_codes.h"
 #include "worker/comm/connect/listener.h"
 #include "worker/contract/out_of_memory.h"
 #include "worker/models/declared/device.h"
@@ -29,7 +30,9 @@ absl::StatusOr<MicroBatchTrial> RefusedIfMemory(const absl::Status& status) {
 // SearchMicroBatchOnDevice started for that size.
 absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
   models::PinThreads(job.threads);
-  if (const absl::Status device = ChooseDevice(flags, &job); !device.ok()) EndWithoutDevice(flags, device);
+  if (const absl::Status device = ChooseDevice(flags, &job); !device.ok()) {
+    EndWithoutDevice(flags, common::kExitDeviceGone, std::string(device.message()));
+  }
   auto data = OpenJobData(job, flags.dir);
   if (!data.ok()) return data.status();
   auto model = models::MakeModel(job.model);
@@ -38,8 +41,9 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
   if (!listener.ok()) return listener.status();
   const bool on_gpu = job.model.device == models::ComputeDevice::kCuda;
   const models::GpuMemory before = on_gpu ? models::MemoryOfGpu() : models::GpuMemory();
-  const std::unique_ptr<device::Device> device = MakeDevice(flags);
-  const auto seconds = SecondsOfTrial(*device, job.spec, **model, *data->batches, ConnectOver(**listener));
+  const absl::StatusOr<TrainerDevice> device = MakeDevice(flags);
+  if (!device.ok()) return device.status();
+  const auto seconds = SecondsOfTrial(*device->device, job.spec, **model, *data->batches, ConnectOver(**listener));
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
   if (on_gpu) {
     // What was in use before, such as the contexts of processes, is shared by all trainers on the GPU, and this

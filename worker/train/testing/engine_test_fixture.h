@@ -46,7 +46,7 @@ class EngineTest : public testing::Test {
     if (before_backward) before_backward_ = std::move(before_backward);
     // A hook may read `trainers_` while trainers are added, so the vector must not move its elements.
     trainers_.reserve(100);
-    coordinator_.emplace(spec_, min_workers_);
+    coordinator_.emplace(spec_, min_workers_, coordinator_pace_);
     if (has_spare_) coordinator_->AddSpare("spare");
     for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
     ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.members_size() == trainers || Ended(s); }))
@@ -63,6 +63,7 @@ class EngineTest : public testing::Test {
     if (lease_clock_) options.lease_clock = [this, index = trainers_.size()] { return lease_clock_(index); };
     options.timeline = timeline_;
     options.make_device = make_device_;
+    options.nccl = nccl_;
     if (before_collective_) options.before_collective = [this, index = trainers_.size()] { before_collective_(index); };
     trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_, options));
     return *trainers_.back();
@@ -130,6 +131,8 @@ class EngineTest : public testing::Test {
   std::function<void(size_t trainer)> before_collective_;
   // `make_device_` makes the device of each trainer that is added. It may be null.
   std::function<std::unique_ptr<device::Device>()> make_device_;
+  // With `nccl_` the trainers exchange by NCCL.
+  device::NcclParts nccl_ = {};
   std::function<BigramModel::Poison(int64_t step, int index)> poison_;
   // `lease_clock_` returns the time of a trainer's lease clock. It is called on any thread.
   std::function<double(size_t trainer)> lease_clock_;
@@ -138,6 +141,7 @@ class EngineTest : public testing::Test {
   // If `has_spare_` is set, the cluster also has a node on which no trainer runs.
   bool has_spare_ = false;
   int min_workers_ = 1;
+  double coordinator_pace_ = 1;
   float largest_gradient_ = 0;
   int incarnations_ = 0;
   MemoryCheckpoints store_;

@@ -50,16 +50,21 @@ v1::NodeReport NodeReportOf(const std::string& node, const std::string& trainer,
 
 }  // namespace
 
-LocalCoordinator::LocalCoordinator(const TrainSpec& spec, int min_workers)
-    : cluster_(std::make_unique<core::Cluster>()), ticker_([this](std::stop_token stop) { TickLoop(stop); }) {
+LocalCoordinator::LocalCoordinator(const TrainSpec& spec, int min_workers, double pace)
+    : start_(common::SteadySeconds()),
+      pace_(pace),
+      cluster_(std::make_unique<core::Cluster>()),
+      ticker_([this](std::stop_token stop) { TickLoop(stop); }) {
   Feed(core::Restored{});
   Feed(core::SubmitJob{RecordOf(spec, min_workers)});
 }
 
 LocalCoordinator::~LocalCoordinator() { ticker_.request_stop(); }
 
+double LocalCoordinator::Now() const { return start_ + (common::SteadySeconds() - start_) * pace_; }
+
 void LocalCoordinator::StepLocked(const core::Event& event) {
-  const core::Effects effects = cluster_->Step(event, common::SteadySeconds());
+  const core::Effects effects = cluster_->Step(event, Now());
   for (const v1::JobRecord& record : effects.save_jobs) saved_jobs_[record.job().uid()] = record;
   for (const v1::NodeRecord& record : effects.save_nodes) saved_nodes_[record.name()] = record;
   wake_at_ = effects.wake_at;
@@ -75,11 +80,11 @@ void LocalCoordinator::Feed(const core::Event& event) {
 void LocalCoordinator::TickLoop(std::stop_token stop) {
   common::MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
-    const double wait = std::clamp(wake_at_ - common::SteadySeconds(), 0.001, 1.0);
+    const double wait = std::clamp((wake_at_ - Now()) / pace_, 0.001, 1.0);
     const int64_t seen = version_;
     changed_.WaitFor(lock, stop, std::chrono::duration<double>(wait),
                      [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return version_ != seen; });
-    if (!away_ && common::SteadySeconds() >= wake_at_) StepLocked(core::Tick{});
+    if (!away_ && Now() >= wake_at_) StepLocked(core::Tick{});
   }
 }
 

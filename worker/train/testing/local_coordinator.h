@@ -19,7 +19,8 @@ namespace rekindle::train {
 // Plays the coordinator with its real core, a lock and a clock. The class is thread-safe.
 class LocalCoordinator {
  public:
-  explicit LocalCoordinator(const TrainSpec& spec, int min_workers);
+  // The coordinator's time passes `pace` times as fast as real time.
+  LocalCoordinator(const TrainSpec& spec, int min_workers, double pace = 1);
   ~LocalCoordinator();
 
   void Feed(const core::Event& event);
@@ -43,9 +44,12 @@ class LocalCoordinator {
   static constexpr char kSecret[] = "a secret of the job in this test";
 
  private:
+  double Now() const;
   void StepLocked(const core::Event& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TickLoop(std::stop_token stop);
 
+  const double start_;
+  const double pace_;
   common::Mutex mutex_;
   common::CondVar changed_;
   std::unique_ptr<core::Cluster> cluster_ ABSL_GUARDED_BY(mutex_);

@@ -18,11 +18,12 @@ namespace rekindle::train {
 class LocalTrainer::Control final : public ControlPlane {
  public:
   Control(LocalCoordinator& coordinator, LocalTrainer& trainer, std::string address, common::TimeSource clock,
-          common::TimeSource lease_clock)
+          common::TimeSource lease_clock, device::Transport transport)
       : coordinator_(coordinator),
         trainer_(trainer),
         address_(std::move(address)),
         clock_(std::move(clock)),
+        transport_(transport),
         lease_(std::move(lease_clock)),
         thread_([this](std::stop_token stop) { Loop(stop); }) {}
 
@@ -78,7 +79,8 @@ class LocalTrainer::Control final : public ControlPlane {
       if (answer->revision() == revision_) continue;
       revision_ = answer->revision();
       Directive directive = FromProto(*answer, clock_());
-      const Membership& membership = directive.membership;
+      Membership& membership = directive.membership;
+      membership.transport = transport_;
       if (membership.generation > 0) lease_.Begin(membership.generation, membership.lease_seconds, sent);
       directives_.Put(std::move(directive));
     }
@@ -103,6 +105,7 @@ class LocalTrainer::Control final : public ControlPlane {
   LocalTrainer& trainer_;
   const std::string address_;
   const common::TimeSource clock_;
+  const device::Transport transport_;
   mutable common::Mutex mutex_;
   common::CondVar changed_;
   DirectiveBox directives_;
@@ -132,30 +135,30 @@ class LocalTrainer::Tracked final : public comm::Communicator {
   int rank() const override { return inner_->rank(); }
   int world_size() const override { return inner_->world_size(); }
   int generation() const override { return inner_->generation(); }
-  comm::Work AllReduce(const void* in, void* out, size_t count, comm::DataType type, comm::ReduceOp op,
-                       comm::Stream stream) override {
+  comm::Work AllReduce(const void* in, void* out, size_t count, comm::DataType type, comm::ReduceOp op) override {
     Tell();
-    return inner_->AllReduce(in, out, count, type, op, stream);
+    return inner_->AllReduce(in, out, count, type, op);
   }
-  comm::Work Broadcast(void* buffer, size_t bytes, int root, comm::Stream stream) override {
+  comm::Work Broadcast(void* buffer, size_t bytes, int root) override {
     Tell();
-    return inner_->Broadcast(buffer, bytes, root, stream);
+    return inner_->Broadcast(buffer, bytes, root);
   }
-  comm::Work AllGather(const void* in, void* out, size_t bytes, comm::Stream stream) override {
+  comm::Work AllGather(const void* in, void* out, size_t bytes) override {
     Tell();
-    return inner_->AllGather(in, out, bytes, stream);
+    return inner_->AllGather(in, out, bytes);
   }
-  comm::Work Send(const void* buffer, size_t bytes, int peer, comm::Stream stream) override {
+  comm::Work Send(const void* buffer, size_t bytes, int peer) override {
     Tell();
-    return inner_->Send(buffer, bytes, peer, stream);
+    return inner_->Send(buffer, bytes, peer);
   }
-  comm::Work Recv(void* buffer, size_t bytes, int peer, comm::Stream stream) override {
+  comm::Work Recv(void* buffer, size_t bytes, int peer) override {
     Tell();
-    return inner_->Recv(buffer, bytes, peer, stream);
+    return inner_->Recv(buffer, bytes, peer);
   }
   void Abort(absl::Status why) override { inner_->Abort(std::move(why)); }
   void Close() override { inner_->Close(); }
   void SetDeadlines(const comm::Deadlines& deadlines) override { inner_->SetDeadlines(deadlines); }
+  comm::DeviceLane& device_lane() override { return inner_->device_lane(); }
   double send_blocked_seconds() const override { return inner_->send_blocked_seconds(); }
   absl::Status status() const override { return inner_->status(); }
   std::vector<comm::Accusation> accusations() const override { return inner_->accusations(); }
@@ -180,8 +183,10 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
       timeline_(local.timeline, id_),
       listener_(*comm::Listener::Create("127.0.0.1:0", LocalCoordinator::kSecret)) {
   coordinator_.ReportTrainer(node_, id_, true);
+  const device::NcclParts nccl = local.nccl.api != nullptr ? local.nccl : TestNccl();
   control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()),
-                                       local.clock, std::move(local.lease_clock));
+                                       local.clock, std::move(local.lease_clock),
+                                       nccl.api != nullptr ? device::Transport::kNccl : device::Transport::kHost);
   model_.before_backward = std::move(local.before_backward);
   model_.poison = std::move(local.poison);
   model_.largest_gradient = local.largest_gradient;
@@ -216,6 +221,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
                                                                .checkpoints = checkpoints_.get(),
                                                                .open_store = std::move(open_store),
                                                                .resize_batches = [](int) { return absl::OkStatus(); },
+                                                               .nccl = nccl,
                                                                .metrics = metrics_,
                                                                .timeline = timeline_,
                                                                .clock = std::move(local.clock)});

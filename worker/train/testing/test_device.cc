@@ -5,19 +5,32 @@
 #include <string_view>
 
 #include "common/digest/hash.h"
+#include "worker/comm/nccl/fake_nccl.h"
 #include "worker/device/fake/fake_device.h"
 #include "worker/device/host/host_device.h"
 
 namespace rekindle::train {
 
-std::unique_ptr<device::Device> MakeTestDevice(const std::string& name) {
+namespace {
+
+std::string_view KindOfDevice() {
   const char* kind = std::getenv("REKINDLE_TEST_DEVICE");
-  if (kind == nullptr || std::string_view(kind) != "fake") return device::MakeHostDevice();
+  return kind == nullptr ? "" : kind;
+}
+
+}  // namespace
+
+std::unique_ptr<device::Device> MakeTestDevice(const std::string& name) {
+  if (KindOfDevice() != "fake" && KindOfDevice() != "nccl") return device::MakeHostDevice();
   return device::MakeFakeDevice(
       {.seed = common::Xxh3_64(name.data(), name.size()), .on_report = [](const std::string& report) {
          std::fprintf(stderr, "%s\n", report.c_str());
          std::abort();
        }});
+}
+
+device::NcclParts TestNccl() {
+  return KindOfDevice() == "nccl" ? device::NcclParts{.api = &comm::FakeNccl()} : device::NcclParts{};
 }
 
 }  // namespace rekindle::train

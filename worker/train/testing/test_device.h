@@ -6,12 +6,15 @@
 #include <string>
 
 #include "worker/device/contract/device.h"
+#include "worker/device/exchange/exchange_maker.h"
 
 namespace rekindle::train {
 
-// Makes a host device, or with REKINDLE_TEST_DEVICE=fake a fake one that ends the process at its first report. `name`
-// decides when the fake device runs what.
+// Makes a host device, or with REKINDLE_TEST_DEVICE=fake or =nccl a fake one that ends the process at its first report.
+// `name` decides when the fake device runs what.
 std::unique_ptr<device::Device> MakeTestDevice(const std::string& name);
+// Returns the fake NCCL with REKINDLE_TEST_DEVICE=nccl, and otherwise none.
+device::NcclParts TestNccl();
 
 }  // namespace rekindle::train
 
