@@ -95,7 +95,8 @@ absl::Status GradientAccumulator::Take(bool wait) {
   while (under_way_ > 0) {
     if (!wait) {
       const absl::StatusOr<bool> passed = device_.Passed(At(oldest_).done);
-      if (!passed.ok() || !*passed) return passed.status();
+      first.Update(passed.status());
+      if (!passed.ok() || !*passed) return first;
     }
     first.Update(TakeOldest());
   }

@@ -10,6 +10,8 @@
 #include <numeric>
 #include <random>
 
+#include "absl/synchronization/notification.h"
+#include "worker/device/fake/fake_device.h"
 #include "worker/train/arithmetic/exact_scale.h"
 #include "worker/train/state/optimizer.h"
 #include "worker/train/testing/host_state.h"
@@ -289,6 +291,37 @@ TEST(AccumulatorTest, RefusesBackwardsThatAreNotWhole) {
     ASSERT_TRUE(backward(0, {1, 0}, loss).ok());
     EXPECT_EQ(backward(wrong, {1, 0}, loss).code(), absl::StatusCode::kInternal) << wrong;
   }
+}
+
+TEST(AccumulatorTest, AFailedMicroBatchIsToldWhileTheNextOneStillRuns) {
+  const std::unique_ptr<device::FakeDevice> device = device::MakeFakeDevice({});
+  const ParameterLayout layout = testing::MakeLayout({4});
+  GradientAccumulator accumulator(*device, &layout, Mode::kFloat32, 2);
+  ASSERT_TRUE(accumulator.Allocate().ok());
+  accumulator.Begin(0, 0, {});
+  const absl::StatusOr<int> failed = accumulator.Open(0);
+  ASSERT_TRUE(failed.ok());
+  accumulator.Close(*failed, absl::OutOfRangeError("no loss"));
+  accumulator.Queued(*failed);
+  ASSERT_TRUE(device->Await(device->Record(device::Queue::kCompute), nullptr).ok());
+
+  const absl::StatusOr<int> runs = accumulator.Open(1);
+  ASSERT_TRUE(runs.ok());
+  absl::Notification ends;
+  device->Run(device::Queue::kCompute, {.name = "backward",
+                                        .reads = {},
+                                        .writes = {},
+                                        .run =
+                                            [&](const auto&) {
+                                              ends.WaitForNotification();
+                                              return absl::OkStatus();
+                                            },
+                                        .awaits_others = true});
+  accumulator.Queued(*runs);
+  EXPECT_EQ(accumulator.Take(/*wait=*/false), absl::OutOfRangeError("no loss"));
+  accumulator.Close(*runs, absl::CancelledError("the step has failed"));
+  ends.Notify();
+  EXPECT_EQ(accumulator.Take(/*wait=*/true), absl::CancelledError("the step has failed"));
 }
 
 }  // namespace
