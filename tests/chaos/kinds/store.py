@@ -1,4 +1,5 @@
 """Defines faults that change files of the checkpoint store while no program notices."""
+import errno
 import os
 import pathlib
 import tempfile
@@ -88,7 +89,16 @@ class WrongMount(Fault):
         return True
 
     def end(self):
-        wrong = pathlib.Path(tempfile.mkdtemp(prefix="wrong-mount-", dir=self.world.folder))
-        self.world.store.rename(wrong)
-        self.world.aside.rename(self.world.store)
-        self.world.bring_to_store(wrong)
+        wrong = []
+        # A program may make the store's folder again, and write there, just before the right one comes back.
+        while self.world.aside.exists():
+            wrong.append(pathlib.Path(tempfile.mkdtemp(prefix="wrong-mount-", dir=self.world.folder)))
+            if self.world.store.exists():
+                self.world.store.rename(wrong[-1])
+            try:
+                self.world.aside.rename(self.world.store)
+            except OSError as error:
+                if error.errno != errno.ENOTEMPTY:
+                    raise
+        for folder in wrong:
+            self.world.bring_to_store(folder)

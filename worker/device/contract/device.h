@@ -77,6 +77,12 @@ class Device {
   // long as it takes. Passed and Await must not be called by an operation.
   virtual absl::Status Await(const Mark& mark, const std::function<bool()>& go_on, Place place = {}) = 0;
 
+  // Gives up a queue whose work may never come to its end. Nobody may use the queue or wait for it any more, or touch
+  // what its work may still write. What that work reads may be used again. From now on the end of memory waits only for
+  // the other queues, and because a device that frees memory waits for all of them, it keeps that memory for later
+  // allocations of the same size.
+  virtual void Leave(Queue queue) = 0;
+
   virtual Health Look() = 0;
 };
 

@@ -15,7 +15,7 @@
 namespace rekindle::device {
 
 // Is one allocation of a device. Each device derives its own from it. Its end frees the memory, which waits until every
-// queue of the device is empty.
+// queue of the device is empty (see also Device::Leave).
 class Block {
  public:
   Block(int64_t bytes, std::string purpose) : bytes_(bytes), purpose_(std::move(purpose)) {}

@@ -8,6 +8,8 @@ const char* NameOf(Queue queue) {
       return "compute";
     case Queue::kExchange:
       return "exchange";
+    case Queue::kNccl:
+      return "NCCL";
     case Queue::kSnapshot:
       return "snapshot";
   }

@@ -14,10 +14,12 @@ enum class Queue {
   kCompute,
   // The exchange between ranks runs on `kExchange`, so that it can be ended without ending the computing.
   kExchange,
+  // NCCL's operations run on `kNccl`, because they may never come to their end.
+  kNccl,
   // Copies of the state for a checkpoint run on `kSnapshot`.
   kSnapshot
 };
-inline constexpr size_t kQueues = 3;
+inline constexpr size_t kQueues = 4;
 
 const char* NameOf(Queue queue);
 

@@ -10,8 +10,9 @@
 
 namespace rekindle::device {
 
-// Makes the process's first GPU a device, with three queues of its own. The exchange's queue goes before the others.
-// `api` must outlive the device. Returns FAILED_PRECONDITION with the driver's words if the GPU does not answer.
+// Makes the process's first GPU a device, with four queues of its own. Those of the exchange and of NCCL go before the
+// others. `api` must outlive the device. Returns FAILED_PRECONDITION with the driver's words if the GPU does not
+// answer.
 absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(const RekindleCudaApi& api);
 
 }  // namespace rekindle::device

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -41,7 +42,7 @@ class CudaDeviceTest : public testing::Test {
 
 TEST_F(CudaDeviceTest, TheExchangeGoesBeforeTheOthers) {
   device_ = *MakeDeviceOnTheGpu();
-  EXPECT_THAT(TheGpu().calls, ElementsAre("queue 1", "queue 2 urgent", "queue 3"));
+  EXPECT_THAT(TheGpu().calls, ElementsAre("queue 1", "queue 2 urgent", "queue 3 urgent", "queue 4"));
 }
 
 TEST_F(CudaDeviceTest, AGpuThatDoesNotAnswerIsToldInTheDriversWords) {
@@ -57,7 +58,7 @@ TEST_F(CudaDeviceTest, MarksOrderQueuesAndAreUsedAgain) {
   device.After(Queue::kExchange, device.Record(Queue::kCompute));
   device.After(Queue::kSnapshot, device.Record(Queue::kExchange));
   device.After(Queue::kSnapshot, Mark());
-  EXPECT_THAT(TheGpu().calls, ElementsAre("record 1 on 1", "2 waits for 1", "record 1 on 2", "3 waits for 1"));
+  EXPECT_THAT(TheGpu().calls, ElementsAre("record 1 on 1", "2 waits for 1", "record 1 on 2", "4 waits for 1"));
   EXPECT_EQ(TheGpu().marks, 1);
 }
 
@@ -116,6 +117,30 @@ TEST_F(CudaDeviceTest, AWaitForAHungQueueCanBeEnded) {
   int asked = 0;
   EXPECT_TRUE(absl::IsCancelled(device.Await(mark, [&] { return ++asked < 5; })));
   EXPECT_EQ(device.Look().state, Health::State::kFine);
+}
+
+// The driver would wait for the queue that was left, so nothing is freed any more, and the memory is used again.
+TEST_F(CudaDeviceTest, AfterAQueueWasLeftMemoryIsKept) {
+  Device& device = Make();
+  absl::StatusOr<Memory> before = device.Allocate(8, "before");
+  absl::StatusOr<PinnedMemory> pinned = device.AllocatePinned(8, "pinned");
+  ASSERT_TRUE(before.ok() && pinned.ok());
+  device.Leave(Queue::kNccl);
+  *before = {};
+  *pinned = {};
+  EXPECT_EQ(TheGpu().blocks, 2);
+  EXPECT_THAT(TheGpu().calls, ElementsAre("record 1 on 1", "record 1 on 2", "record 1 on 4", "record 1 on 1",
+                                          "record 1 on 2", "record 1 on 4"));
+  {
+    const absl::StatusOr<Memory> same = device.Allocate(8, "of the same size"), other = device.Allocate(9, "other");
+    const absl::StatusOr<PinnedMemory> again = device.AllocatePinned(8, "pinned again");
+    EXPECT_TRUE(same.ok() && other.ok() && again.ok());
+    EXPECT_EQ(TheGpu().blocks, 3);
+  }
+  // The queue that was left and the memory end with the process.
+  device_.reset();
+  EXPECT_EQ(std::exchange(TheGpu().queues, 0), 1);
+  EXPECT_EQ(std::exchange(TheGpu().blocks, 0), 3);
 }
 
 TEST_F(CudaDeviceTest, AnOperationWithoutAFormForAGpuIsNamed) {

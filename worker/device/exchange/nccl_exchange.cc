@@ -3,21 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <thread>
 #include <utility>
 
 #include "common/log/log.h"
 #include "common/sync/mutex.h"
-#include "worker/comm/contract/work.h"
 #include "worker/comm/nccl/nccl_session.h"
 #include "worker/device/exchange/nccl_id.h"
 #include "worker/device/exchange/nccl_piece.h"
+#include "worker/device/exchange/tickets.h"
 
 namespace rekindle::device {
 namespace {
 
-// So many pieces are on the device's queue at once. While one is carried out, the next one is there already.
-constexpr size_t kMostUnderWay = 4;
 // The thread asks the device without a pause at first, because a small operation is done by then.
 constexpr int kEagerLooks = 200;
 constexpr auto kPause = std::chrono::microseconds(50);
@@ -25,26 +24,22 @@ constexpr auto kPause = std::chrono::microseconds(50);
 constexpr auto kSuspicion = std::chrono::milliseconds(200);
 // NCCL may take seconds to connect its ranks.
 constexpr double kJoinSeconds = 10;
-// An abort takes milliseconds. One that takes longer waits for a kernel that hangs.
-constexpr double kAbortSeconds = 5;
-
-// Describes one operation.
+// Describes an operation that is not over.
 struct Job {
+  Exchange::Ticket ticket = 0;
   // `ready` is a mark behind all that the operation has to wait for on the compute queue.
   Mark ready;
+  // `pieces` has the pieces that are not on the device's queue yet.
   std::deque<NcclPiece> pieces;
-  bool done = false;
-  absl::Status status;
-  // `work` is set instead of pieces for an operation of the host.
-  comm::Work work;
-  bool is_host = false;
+  // `written` is a mark behind what the operation has written so far.
+  Mark written;
 };
 
 // Is a piece that is on the device's queue.
 struct UnderWay {
-  Job* job = nullptr;
-  // `waits_for` is that of the piece.
-  uint64_t waits_for = 0;
+  NcclPiece piece;
+  // NCCL writes to `slot`. It is null if this rank receives nothing.
+  Landing::Slot* slot = nullptr;
   // `begun` is a mark before the piece, and `ended` one behind it.
   Mark begun, ended;
   bool is_last = false;
@@ -52,9 +47,14 @@ struct UnderWay {
 
 class NcclExchange final : public Exchange {
  public:
-  NcclExchange(Device& device, comm::Communicator& communicator, const RekindleNcclApi& nccl, int gpu,
-               std::shared_ptr<comm::NcclSession> session)
-      : device_(device), communicator_(communicator), gpu_(gpu), session_(std::move(session)), id_(communicator, nccl) {
+  NcclExchange(Device& device, comm::Communicator& communicator, const NcclParts& nccl, NcclState& state)
+      : device_(device),
+        communicator_(communicator),
+        gpu_(nccl.gpu),
+        state_(state),
+        session_(state.sessions.back()),
+        id_(communicator, *nccl.api),
+        tickets_(device) {
     thread_ = std::jthread([this](std::stop_token stop) { Loop(stop); });
   }
   ~NcclExchange() override {
@@ -80,103 +80,72 @@ class NcclExchange final : public Exchange {
     return Begin({.kind = RekindleNcclOperation::kRecv, .peer = peer, .out = to});
   }
   Ticket AllGather(const void* in, void* out, size_t bytes) override {
-    Job job{.work = communicator_.AllGather(in, out, bytes), .is_host = true};
-    const common::MutexLock lock(mutex_);
-    jobs_.push_back(std::move(job));
-    changed_.NotifyAll();
-    return jobs_.size() - 1;
+    return tickets_.Begin({communicator_.AllGather(in, out, bytes)});
   }
 
-  absl::Status Wait(Ticket ticket) override {
-    comm::Work work;
-    {
-      common::MutexLock lock(mutex_);
-      Job& job = jobs_[ticket];
-      if (!job.is_host) {
-        // An operation is done once the thread has seen that the device came to its end, so what the compute queue is
-        // given from now on comes after it.
-        changed_.Wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return job.done; });
-        return job.status;
-      }
-      if (!std::exchange(job.done, true)) work = job.work;
-    }
-    return work.Wait();
-  }
-  absl::Status WaitAll() override {
-    absl::Status first;
-    size_t jobs = 0;
-    {
-      const common::MutexLock lock(mutex_);
-      jobs = jobs_.size();
-    }
-    for (Ticket ticket = 0; ticket < jobs; ++ticket) first.Update(Wait(ticket));
-    const common::MutexLock lock(mutex_);
-    jobs_.clear();
-    next_ = 0;
-    return first;
-  }
+  // An operation is over once the thread has seen that the device came to its end.
+  absl::Status Wait(Ticket ticket) override { return tickets_.Wait(ticket); }
+  absl::Status WaitAll() override { return tickets_.WaitAll(); }
 
   comm::Communicator& communicator() override { return communicator_; }
 
  private:
   Ticket Begin(const NcclPiece& whole) {
-    Job job{.ready = device_.Record(Queue::kCompute), .pieces = PiecesOf(whole)};
-    job.done = job.pieces.empty();
-    const common::MutexLock lock(mutex_);
-    if (!failed_.ok()) {
-      job.pieces.clear();
-      job.status = failed_;
-      job.done = true;
+    Job job{.ticket = tickets_.Begin(), .ready = device_.Record(Queue::kCompute), .pieces = PiecesOf(whole)};
+    const Ticket ticket = job.ticket;
+    if (job.pieces.empty()) {
+      tickets_.End(ticket, absl::OkStatus(), {});
+      return ticket;
     }
-    jobs_.push_back(std::move(job));
+    const common::MutexLock lock(mutex_);
+    begun_.push_back(std::move(job));
     changed_.NotifyAll();
-    return jobs_.size() - 1;
+    return ticket;
   }
 
   // Carries out operations until the communicator or NCCL fails, or nobody needs them any more.
   void Loop(const std::stop_token& stop) {
     absl::Status status = Join(stop);
-    while (status.ok() && !(stop.stop_requested() && IsIdle())) {
-      status = under_way_.empty() ? AwaitWork(stop) : Advance();
+    while (status.ok() && !(stop.stop_requested() && tickets_.AllEnded())) {
+      status = jobs_.empty() ? AwaitWork(stop) : Advance();
       if (status.ok()) status = LaunchAll();
     }
     // As long as nobody needs NCCL, its failure fails nothing. Peers that have ended in order may be the reason.
-    while (!status.ok() && communicator_.status().ok() && !stop.stop_requested() && IsIdle()) (void)AwaitWork(stop);
-    if (!status.ok() && !IsIdle()) communicator_.Abort(status);
+    const auto is_needed = [&] { return stop.stop_requested() || !tickets_.AllEnded(); };
+    while (!status.ok() && communicator_.status().ok() && !is_needed()) (void)AwaitWork(stop);
+    if (!status.ok() && !tickets_.AllEnded()) communicator_.Abort(status);
     const bool in_order = status.ok() && communicator_.status().ok();
     session_->End(in_order ? comm::NcclSession::Way::kInOrder : comm::NcclSession::Way::kAbort);
-    if (!in_order && !AwaitAborted()) {
-      log::Warning("an abort of NCCL does not come to its end", {{"seconds", kAbortSeconds}});
-    }
-    FailAll(status);
+    if (!in_order && !AwaitAborted()) LeaveNccl();
+    for (Job& job : jobs_) tickets_.End(job.ticket, status, std::move(job.written));
+    tickets_.EndAll(status.ok() ? absl::CancelledError("the exchange has ended") : status);
   }
 
-  // Waits until no operation uses memory of the device any more. Returns false if that takes too long.
+  // Waits until no operation of NCCL uses memory of the device any more. Returns false if that takes too long.
   bool AwaitAborted() {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kAbortSeconds);
-    if (!session_->AwaitEnd(kAbortSeconds)) return false;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kNcclEndSeconds);
+    if (!session_->AwaitEnd(kNcclEndSeconds)) return false;
     const absl::Status drained =
-        device_.Await(device_.Record(Queue::kExchange), [&] { return std::chrono::steady_clock::now() < until; });
+        device_.Await(device_.Record(Queue::kNccl), [&] { return std::chrono::steady_clock::now() < until; });
     // A device that is broken runs nothing.
     return !absl::IsCancelled(drained);
   }
 
-  // Returns whether every operation is done.
-  bool IsIdle() {
-    const common::MutexLock lock(mutex_);
-    return std::all_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.done || job.is_host; });
+  // Gives NCCL up for the life of the process, and leaves the queue to what hangs there.
+  void LeaveNccl() {
+    log::Error("NCCL does not come to its end, so this process does not use it any more",
+               {{"seconds", kNcclEndSeconds}});
+    device_.Leave(Queue::kNccl);
+    state_.is_left = true;
   }
-  bool HasNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    while (next_ < jobs_.size() && jobs_[next_].pieces.empty()) ++next_;
-    return next_ < jobs_.size();
-  }
+
   // Waits a moment for an operation. Returns the communicator's error.
   absl::Status AwaitWork(const std::stop_token& stop) {
+    constexpr auto kLookAtCommunicator = std::chrono::milliseconds(5);
     {
-      constexpr auto kLookAtCommunicator = std::chrono::milliseconds(5);
       common::MutexLock lock(mutex_);
       changed_.WaitFor(lock, stop, kLookAtCommunicator,
-                       [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return HasNext(); });
+                       [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !begun_.empty(); });
     }
     return communicator_.status();
   }
@@ -214,34 +183,36 @@ class NcclExchange final : public Exchange {
   }
 
   absl::Status LaunchAll() {
-    while (under_way_.size() < kMostUnderWay) {
-      Job* job = nullptr;
-      NcclPiece piece;
-      bool is_first = false;
-      {
-        const common::MutexLock lock(mutex_);
-        if (!HasNext()) return absl::OkStatus();
-        job = &jobs_[next_];
-        is_first = job->ready.state != nullptr;
-        piece = job->pieces.front();
-        job->pieces.pop_front();
+    {
+      const common::MutexLock lock(mutex_);
+      std::move(begun_.begin(), begun_.end(), std::back_inserter(jobs_));
+      begun_.clear();
+    }
+    for (Job& job : jobs_) {
+      while (!job.pieces.empty() && under_way_.size() < Landing::kSlots) {
+        if (job.ready.state != nullptr) device_.After(Queue::kNccl, std::exchange(job.ready, {}));
+        if (absl::Status status = Launch(job); !status.ok()) return status;
       }
-      if (is_first) device_.After(Queue::kExchange, std::exchange(job->ready, {}));
-      if (absl::Status status = Launch(*job, piece); !status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
-  // Puts a piece on the exchange queue of the device.
-  absl::Status Launch(Job& job, const NcclPiece& piece) {
-    UnderWay entry{.job = &job,
-                   .waits_for = piece.waits_for(),
-                   .begun = device_.Record(Queue::kExchange),
-                   .is_last = job.pieces.empty()};
-    device_.Run(Queue::kExchange, OperationOf(piece, session_));
+  // Puts the next piece of an operation on NCCL's queue.
+  absl::Status Launch(Job& job) {
+    UnderWay entry{.piece = job.pieces.front()};
+    job.pieces.pop_front();
+    entry.is_last = job.pieces.empty();
+    NcclPiece landing = entry.piece;
+    if (landing.out.block != nullptr) {
+      entry.slot = &state_.landing.Next();
+      landing.out = entry.slot->memory.Part(0, landing.out.bytes);
+      if (entry.slot->copied.state != nullptr) device_.After(Queue::kNccl, entry.slot->copied);
+    }
+    entry.begun = device_.Record(Queue::kNccl);
+    device_.Run(Queue::kNccl, OperationOf(landing, session_));
     const auto settled = session_->Settle(Patience({}));
     if (settled != comm::NcclSession::Outcome::kDone) return StatusOf(settled);
-    entry.ended = device_.Record(Queue::kExchange);
+    entry.ended = device_.Record(Queue::kNccl);
     under_way_.push_back(std::move(entry));
     return absl::OkStatus();
   }
@@ -255,7 +226,7 @@ class NcclExchange final : public Exchange {
       if (!begun.ok()) return begun.status();
       if (*begun) {
         front.begun = {};
-        lane.Reach(front.waits_for);
+        lane.Reach(front.piece.waits_for());
         looks_ = 0;
       }
     }
@@ -271,55 +242,49 @@ class NcclExchange final : public Exchange {
     }
     lane.Complete();
     looks_ = 0;
-    const UnderWay done = std::move(front);
+    Arrived(front);
     under_way_.pop_front();
-    if (!done.is_last) return absl::OkStatus();
-    const common::MutexLock lock(mutex_);
-    done.job->done = true;
-    changed_.NotifyAll();
     return absl::OkStatus();
   }
 
-  void FailAll(const absl::Status& status) {
-    under_way_.clear();
-    const common::MutexLock lock(mutex_);
-    failed_ = status.ok() ? absl::CancelledError("the exchange has ended") : status;
-    for (Job& job : jobs_) {
-      if (job.done || job.is_host) continue;
-      job.status = failed_;
-      job.done = true;
+  // Copies what a piece has brought to where it belongs, and ends the operation behind its last piece. The host has
+  // seen that the device came to the end of the piece, so the copy comes after it.
+  void Arrived(const UnderWay& done) {
+    Job& job = jobs_.front();
+    if (done.slot != nullptr) {
+      device_.Run(Queue::kExchange, Copy(done.slot->memory.Part(0, done.piece.out.bytes), done.piece.out));
+      done.slot->copied = job.written = device_.Record(Queue::kExchange);
     }
-    changed_.NotifyAll();
+    if (!done.is_last) return;
+    tickets_.End(job.ticket, absl::OkStatus(), std::move(job.written));
+    jobs_.pop_front();
   }
 
   Device& device_;
   comm::Communicator& communicator_;
   const int gpu_;
+  NcclState& state_;
   // The operations on the device's queue share the session.
   const std::shared_ptr<comm::NcclSession> session_;
   const NcclId id_;
-  // Only the thread uses `under_way_`, which has the pieces on the device's queue, and `looks_`, which counts the looks
-  // at its first one without a change.
+  Tickets tickets_;
+  // Only the thread uses `jobs_`, which has the operations that are not over, `under_way_`, which has their pieces on
+  // the device's queue, and `looks_`, which counts the looks at the first of these without a change.
+  std::deque<Job> jobs_;
   std::deque<UnderWay> under_way_;
   int looks_ = 0;
   common::Mutex mutex_;
   common::CondVar changed_;
-  // `jobs_` has all operations since the last WaitAll(), in the order of the tickets. The thread alone uses the marks
-  // and pieces of one that is not done.
-  std::deque<Job> jobs_ ABSL_GUARDED_BY(mutex_);
-  // `next_` is the first operation with a piece that is not on the device's queue.
-  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  // `failed_` is set when the thread carries out nothing any more.
-  absl::Status failed_ ABSL_GUARDED_BY(mutex_);
+  // `begun_` has the operations that the thread does not know yet.
+  std::deque<Job> begun_ ABSL_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 
 }  // namespace
 
-std::unique_ptr<Exchange> MakeNcclExchange(Device& device, comm::Communicator& communicator,
-                                           const RekindleNcclApi& nccl, int gpu,
-                                           std::shared_ptr<comm::NcclSession> session) {
-  return std::make_unique<NcclExchange>(device, communicator, nccl, gpu, std::move(session));
+std::unique_ptr<Exchange> MakeNcclExchange(Device& device, comm::Communicator& communicator, const NcclParts& nccl,
+                                           NcclState& state) {
+  return std::make_unique<NcclExchange>(device, communicator, nccl, state);
 }
 
 }  // namespace rekindle::device

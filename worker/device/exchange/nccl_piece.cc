@@ -32,8 +32,7 @@ std::deque<NcclPiece> PiecesOf(const NcclPiece& whole) {
 Operation OperationOf(const NcclPiece& piece, const std::shared_ptr<comm::NcclSession>& session) {
   Operation operation{.name = "exchange by NCCL", .awaits_others = true};
   const bool writes = piece.out.block != nullptr;
-  const bool in_place = writes && piece.in.block == piece.out.block && piece.in.offset == piece.out.offset;
-  const bool reads = piece.in.block != nullptr && !in_place;
+  const bool reads = piece.in.block != nullptr;
   if (reads) operation.reads.push_back(piece.in);
   if (writes) operation.writes.push_back(piece.out);
   const auto start = [=](const Addresses& at, void* stream) {

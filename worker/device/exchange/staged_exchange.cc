@@ -5,23 +5,22 @@
 #include <thread>
 #include <utility>
 
-#include "common/check/check.h"
 #include "common/sync/mutex.h"
 #include "worker/comm/contract/work.h"
 #include "worker/device/exchange/pieces.h"
+#include "worker/device/exchange/tickets.h"
 
 namespace rekindle::device {
 namespace {
 
-// Describes one operation.
+// Describes an operation that is not over.
 struct Job {
+  Exchange::Ticket ticket = 0;
   // `ready` is a mark behind all that the operation has to wait for on the compute queue.
   Mark ready;
   std::function<absl::Status(Job&)> run;
-  // `written` is a mark behind what the operation writes to the device.
+  // `written` is a mark behind what the operation has written to the device so far.
   Mark written;
-  bool done = false;
-  absl::Status status;
 };
 
 // StagedExchange runs its operations one after the other on a thread.
@@ -31,6 +30,7 @@ class StagedExchange final : public Exchange {
       : device_(device),
         communicator_(communicator),
         staging_(staging),
+        tickets_(device),
         thread_([this](std::stop_token stop) { Loop(stop); }) {}
   ~StagedExchange() override { (void)WaitAll(); }
 
@@ -78,48 +78,26 @@ class StagedExchange final : public Exchange {
     return Begin([this, in, out, bytes](Job&) { return communicator_.AllGather(in, out, bytes).Wait(); });
   }
 
-  absl::Status Wait(Ticket ticket) override {
-    Mark written;
-    {
-      common::MutexLock lock(mutex_);
-      Job& job = jobs_[ticket];
-      changed_.Wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return job.done; });
-      if (!job.status.ok()) return job.status;
-      written = std::exchange(job.written, {});
-    }
-    if (written.state != nullptr) device_.After(Queue::kCompute, written);
-    return absl::OkStatus();
-  }
-  absl::Status WaitAll() override {
-    absl::Status first;
-    size_t jobs = 0;
-    {
-      const common::MutexLock lock(mutex_);
-      jobs = jobs_.size();
-    }
-    for (Ticket ticket = 0; ticket < jobs; ++ticket) first.Update(Wait(ticket));
-    const common::MutexLock lock(mutex_);
-    jobs_.clear();
-    next_ = 0;
-    return first;
-  }
+  absl::Status Wait(Ticket ticket) override { return tickets_.Wait(ticket); }
+  absl::Status WaitAll() override { return tickets_.WaitAll(); }
 
   comm::Communicator& communicator() override { return communicator_; }
 
  private:
   Ticket Begin(std::function<absl::Status(Job&)> run) {
-    Job job{.ready = device_.Record(Queue::kCompute), .run = std::move(run)};
+    const Ticket ticket = tickets_.Begin();
+    Job job{.ticket = ticket, .ready = device_.Record(Queue::kCompute), .run = std::move(run)};
     const common::MutexLock lock(mutex_);
     jobs_.push_back(std::move(job));
     changed_.NotifyAll();
-    return jobs_.size() - 1;
+    return ticket;
   }
 
   void Loop(std::stop_token stop) {
     common::MutexLock lock(mutex_);
-    while (changed_.Wait(lock, stop, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return next_ < jobs_.size(); })) {
-      // Elements of a deque stay where they are when others are added behind them.
-      Job& job = jobs_[next_++];
+    while (changed_.Wait(lock, stop, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !jobs_.empty(); })) {
+      Job job = std::move(jobs_.front());
+      jobs_.pop_front();
       lock.Unlock();
       absl::Status status = communicator_.status();
       if (status.ok()) {
@@ -127,10 +105,8 @@ class StagedExchange final : public Exchange {
         status = job.run(job);
       }
       if (!status.ok()) communicator_.Abort(status);
+      tickets_.End(job.ticket, std::move(status), std::move(job.written));
       lock.Lock();
-      job.status = std::move(status);
-      job.done = true;
-      changed_.NotifyAll();
     }
   }
 
@@ -165,13 +141,11 @@ class StagedExchange final : public Exchange {
   Device& device_;
   comm::Communicator& communicator_;
   PinnedMemory& staging_;
+  Tickets tickets_;
   common::Mutex mutex_;
   common::CondVar changed_;
-  // `jobs_` has all operations since the last WaitAll(), in the order of the tickets. The thread alone uses one that is
-  // not done.
+  // `jobs_` has the operations that the thread has not begun.
   std::deque<Job> jobs_ ABSL_GUARDED_BY(mutex_);
-  // `next_` is the first operation that the thread has not begun.
-  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   std::jthread thread_;
 };
 

@@ -49,7 +49,17 @@ void AccessOrder::After(Queue queue, const VectorClock& mark) { Join(mark, &cloc
 void AccessOrder::Await(const VectorClock& mark) { Join(mark, &clocks_[kHost]); }
 
 void AccessOrder::AwaitAll() {
-  for (size_t who = 0; who < kQueues; ++who) Join(clocks_[who], &clocks_[kHost]);
+  for (size_t who = 0; who < kQueues; ++who) {
+    if (!left_[who]) Join(clocks_[who], &clocks_[kHost]);
+  }
+}
+
+void AccessOrder::Leave(Queue queue) {
+  const auto who = static_cast<size_t>(queue);
+  left_[who] = true;
+  for (auto& [block, parts] : accesses_) {
+    for (auto& [begin, part] : parts) part.reads[who] = {};
+  }
 }
 
 void AccessOrder::CutAt(Parts& parts, int64_t offset, int64_t block_bytes) {

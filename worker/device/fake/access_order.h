@@ -42,8 +42,11 @@ class AccessOrder {
   void After(Queue queue, const VectorClock& mark);
   // Orders what the host will do after what comes before the mark.
   void Await(const VectorClock& mark);
-  // Orders what the host will do after all that was queued so far.
+  // Orders what the host will do after all that was queued so far, except on queues that were left.
   void AwaitAll();
+  // Forgets what the queue has read, because nobody needs the outcome of its work any more. What it has written stays
+  // without an order for ever.
+  void Leave(Queue queue);
   // Forgets a block that is freed.
   void Forget(const Block* block) { accesses_.erase(block); }
 
@@ -74,6 +77,7 @@ class AccessOrder {
   static void CutAt(Parts& parts, int64_t offset, int64_t block_bytes);
 
   std::array<VectorClock, kQueues + 1> clocks_ = {};
+  std::array<bool, kQueues> left_ = {};
   std::map<const Block*, Parts> accesses_;
   std::vector<std::string> reports_;
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/sync/mutex.h"
 #include "worker/device/fake/access_order.h"
+#include "worker/device/fake/fake_heap.h"
 #include "worker/device/fake/fake_memory.h"
 #include "worker/device/fake/fake_queues.h"
 
@@ -27,54 +28,24 @@ const FakeMark* StateOf(const Mark& mark) { return static_cast<const FakeMark*>(
 
 class Fake;
 
-// Is memory of the device, which operations reach through the pages of `memory`.
+// Is memory of the device, which operations reach through its pages.
 class DeviceBlock final : public Block {
  public:
-  DeviceBlock(Fake* fake, int64_t bytes, const std::string& purpose, FakeMemory memory)
-      : Block(bytes, purpose), fake_(fake), memory_(std::move(memory)) {}
+  DeviceBlock(Fake* fake, const std::string& purpose, std::shared_ptr<FakePages> pages, bool is_reserved)
+      : Block(pages->bytes(), purpose), fake_(fake), pages_(std::move(pages)), is_reserved_(is_reserved) {}
   ~DeviceBlock() override;
 
-  // `taken` says how much of the device's memory the block has.
-  mutable std::atomic<int64_t> taken = 0;
+  const std::shared_ptr<FakePages>& pages() const { return pages_; }
+  // Returns whether only addresses were reserved, so that memory is given and taken away in units.
+  bool is_reserved() const { return is_reserved_; }
 
-  // Opens a range for an operation, or closes it again. Operations of two queues may do so at once.
-  std::byte* Open(const Range& range, bool writes) const {
-    const common::MutexLock lock(mutex_);
-    memory_.Open(range.offset, range.bytes, writes);
-    return memory_.address() + range.offset;
-  }
-  void Close(const Range& range, bool writes) const {
-    const common::MutexLock lock(mutex_);
-    memory_.Close(range.offset, range.bytes, writes);
-  }
-
-  // Takes all of its memory away. Commit() and Decommit() give and take parts of it.
-  void DecommitAll() const {
-    const common::MutexLock lock(mutex_);
-    committed_.assign(static_cast<size_t>((bytes() + kCommitBytes - 1) / kCommitBytes), 0);
-  }
-  void SetCommitted(const Range& range, bool committed) const {
-    const common::MutexLock lock(mutex_);
-    for (int64_t unit = range.offset / kCommitBytes; unit * kCommitBytes < range.offset + range.bytes; ++unit) {
-      committed_[static_cast<size_t>(unit)] = committed ? 1 : 0;
-    }
-    memory_.Scribble(range.offset, range.bytes);
-  }
-  bool IsCommitted(const Range& range) const {
-    const common::MutexLock lock(mutex_);
-    if (committed_.empty()) return true;
-    for (int64_t unit = range.offset / kCommitBytes; unit * kCommitBytes < range.offset + range.bytes; ++unit) {
-      if (committed_[static_cast<size_t>(unit)] == 0) return false;
-    }
-    return true;
-  }
+  // `units` says how many bytes of memory reserved addresses have.
+  mutable std::atomic<int64_t> units = 0;
 
  private:
   Fake* const fake_;
-  mutable common::Mutex mutex_;
-  mutable FakeMemory memory_ ABSL_GUARDED_BY(mutex_);
-  // `committed_` has an element for each kCommitBytes of reserved memory. It is empty for memory that was allocated.
-  mutable std::vector<uint8_t> committed_ ABSL_GUARDED_BY(mutex_);
+  const std::shared_ptr<FakePages> pages_;
+  const bool is_reserved_;
 };
 
 // Is host memory, which has the same content at first as the device's. Its accesses by the host are noted.
@@ -96,36 +67,34 @@ class FakePinnedBlock final : public PinnedBlock {
 // Opens the memory of an operation while it runs, and finds its addresses.
 class OpenRanges {
  public:
-  explicit OpenRanges(const Operation& operation) : operation_(operation) {
+  explicit OpenRanges(const Operation& operation) {
     for (const Range& range : operation.reads) reads_.push_back(Open(range, false));
     for (const Range& range : operation.writes) writes_.push_back(Open(range, true));
   }
   ~OpenRanges() {
-    for (const Range& range : operation_.reads) Close(range, false);
-    for (const Range& range : operation_.writes) Close(range, true);
+    for (const Opened& opened : opened_) opened.pages->Close(opened.range, opened.writes);
   }
   OpenRanges(const OpenRanges&) = delete;
   OpenRanges& operator=(const OpenRanges&) = delete;
 
   Addresses addresses() const { return {reads_, writes_}; }
-  void ScribbleOverWrites() const {
-    for (size_t i = 0; i < writes_.size(); ++i) {
-      std::memset(writes_[i], kScribble, static_cast<size_t>(operation_.writes[i].bytes));
-    }
-  }
 
  private:
-  static std::byte* Open(const Range& range, bool writes) {
+  // Names a range of device memory, whose block may have been freed since.
+  struct Opened {
+    std::shared_ptr<FakePages> pages;
+    Range range;
+    bool writes = false;
+  };
+
+  std::byte* Open(const Range& range, bool writes) {
     if (range.block == nullptr) return nullptr;
     if (const auto* pinned = dynamic_cast<const FakePinnedBlock*>(range.block)) return pinned->At(range.offset);
-    return static_cast<const DeviceBlock*>(range.block)->Open(range, writes);
-  }
-  static void Close(const Range& range, bool writes) {
-    const auto* block = dynamic_cast<const DeviceBlock*>(range.block);
-    if (block != nullptr) block->Close(range, writes);
+    opened_.push_back({static_cast<const DeviceBlock*>(range.block)->pages(), range, writes});
+    return opened_.back().pages->Open(range, writes);
   }
 
-  const Operation& operation_;
+  std::vector<Opened> opened_;
   std::vector<const void*> reads_;
   std::vector<void*> writes_;
 };
@@ -134,40 +103,42 @@ class Fake final : public FakeDevice {
  public:
   explicit Fake(const FakeOptions& options)
       : options_(options),
+        heap_(options.memory_bytes),
         queues_(options.seed, [this](Queue queue, const Operation& operation) { return Perform(queue, operation); }) {}
 
   bool IsHost() const override { return false; }
 
   absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) override {
-    absl::StatusOr<std::unique_ptr<DeviceBlock>> block = MakeBlock(bytes, purpose);
-    if (!block.ok()) return block.status();
-    if (absl::Status taken = Take(bytes, purpose); !taken.ok()) return taken;
-    (*block)->taken = bytes;
-    return Memory(*std::move(block));
+    if (absl::Status error = queues_.error(); !error.ok()) return error;
+    absl::StatusOr<std::shared_ptr<FakePages>> pages = heap_.Take(bytes, purpose);
+    if (!pages.ok()) return pages.status();
+    return Memory(std::make_unique<DeviceBlock>(this, purpose, *std::move(pages), /*is_reserved=*/false));
   }
 
   absl::StatusOr<Memory> Reserve(int64_t bytes, const std::string& purpose) override {
-    absl::StatusOr<std::unique_ptr<DeviceBlock>> block = MakeBlock(bytes, purpose);
-    if (!block.ok()) return block.status();
-    (*block)->DecommitAll();
-    return Memory(*std::move(block));
+    if (absl::Status error = queues_.error(); !error.ok()) return error;
+    absl::StatusOr<FakeMemory> memory = FakeMemory::Make(bytes);
+    if (!memory.ok()) return memory.status();
+    auto pages = std::make_shared<FakePages>(bytes, *std::move(memory));
+    pages->DecommitAll();
+    return Memory(std::make_unique<DeviceBlock>(this, purpose, std::move(pages), /*is_reserved=*/true));
   }
   absl::Status Commit(const Range& range) override {
-    if (absl::Status taken = Take(range.bytes, range.block->purpose()); !taken.ok()) return taken;
+    if (absl::Status taken = heap_.TakeUnits(range.bytes, range.block->purpose()); !taken.ok()) return taken;
     const auto* block = static_cast<const DeviceBlock*>(range.block);
-    block->taken += range.bytes;
-    block->SetCommitted(range, true);
+    block->units += range.bytes;
+    block->pages()->SetCommitted(range, true);
     return absl::OkStatus();
   }
   // What the host queues from now on comes after all that was queued before, as after a free.
   void Decommit(const Range& range) override {
     queues_.RunAll();
     const auto* block = static_cast<const DeviceBlock*>(range.block);
-    block->SetCommitted(range, false);
-    block->taken -= range.bytes;
+    block->pages()->SetCommitted(range, false);
+    block->units -= range.bytes;
+    heap_.GiveUnits(range.bytes);
     const common::MutexLock lock(mutex_);
     order_.AwaitAll();
-    used_ -= range.bytes;
   }
 
   absl::StatusOr<PinnedMemory> AllocatePinned(int64_t bytes, const std::string& purpose) override {
@@ -249,6 +220,13 @@ class Fake final : public FakeDevice {
     return absl::OkStatus();
   }
 
+  void Leave(Queue queue) override {
+    heap_.KeepAll();
+    queues_.Leave(queue);
+    const common::MutexLock lock(mutex_);
+    order_.Leave(queue);
+  }
+
   Health Look() override {
     const absl::Status error = queues_.error();
     if (error.ok()) return {};
@@ -277,13 +255,20 @@ class Fake final : public FakeDevice {
     LoseContext(words);
   }
 
-  // Frees a block. Like cudaFree, it first waits for all that was queued.
-  void Free(const Block* block, int64_t bytes) {
+  // Lets a block end. Like cudaFree, it first waits for all that was queued.
+  void Forget(const Block* block) {
     queues_.RunAll();
     const common::MutexLock lock(mutex_);
     order_.AwaitAll();
     order_.Forget(block);
-    used_ -= bytes;
+  }
+  void Free(const DeviceBlock& block) {
+    Forget(&block);
+    if (block.is_reserved()) {
+      heap_.GiveUnits(block.units);
+    } else {
+      heap_.Give(block.pages());
+    }
   }
   void TouchByHost(const Range& range, bool writes) {
     std::vector<std::string> found;
@@ -310,22 +295,6 @@ class Fake final : public FakeDevice {
     return within_ != nullptr && within_->device == this && within_->queue == queue ? within_ : nullptr;
   }
 
-  absl::StatusOr<std::unique_ptr<DeviceBlock>> MakeBlock(int64_t bytes, const std::string& purpose) {
-    if (absl::Status error = queues_.error(); !error.ok()) return error;
-    absl::StatusOr<FakeMemory> memory = FakeMemory::Make(bytes);
-    if (!memory.ok()) return memory.status();
-    return std::make_unique<DeviceBlock>(this, bytes, purpose, *std::move(memory));
-  }
-  // Takes bytes of the device's memory for an allocation.
-  absl::Status Take(int64_t bytes, const std::string& purpose) {
-    const common::MutexLock lock(mutex_);
-    const int64_t free = options_.memory_bytes - used_;
-    if (bytes > free) {
-      return NoRoom(static_cast<double>(free), static_cast<double>(options_.memory_bytes), bytes, purpose);
-    }
-    used_ += bytes;
-    return absl::OkStatus();
-  }
   void Tell(const std::vector<std::string>& reports) const {
     for (const std::string& report : reports) {
       if (options_.on_report) options_.on_report(report);
@@ -348,33 +317,37 @@ class Fake final : public FakeDevice {
     for (const auto* ranges : {&operation.reads, &operation.writes}) {
       for (const Range& range : *ranges) {
         const auto* block = dynamic_cast<const DeviceBlock*>(range.block);
-        if (block == nullptr || block->IsCommitted(range)) continue;
+        if (block == nullptr || block->pages()->IsCommitted(range)) continue;
         return absl::InternalError(absl::StrCat("'", operation.name, "' uses ", block->purpose(), " [", range.offset,
                                                 ", ", range.offset + range.bytes, "), which has no memory"));
       }
     }
     const OpenRanges open(operation);
     absl::Status status = operation.run(open.addresses());
-    if (!status.ok()) open.ScribbleOverWrites();
+    if (!status.ok()) {
+      for (size_t i = 0; i < operation.writes.size(); ++i) {
+        std::memset(open.addresses().Write<void>(i), kScribble, static_cast<size_t>(operation.writes[i].bytes));
+      }
+    }
     return status;
   }
 
   static thread_local Within* within_;
 
   const FakeOptions options_;
+  FakeHeap heap_;
   FakeQueues queues_;
   std::atomic<bool> is_lost_ = false;
   common::Mutex mutex_;
   AccessOrder order_ ABSL_GUARDED_BY(mutex_);
-  int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t orders_ ABSL_GUARDED_BY(mutex_) = 0;
   std::set<std::string> places_ ABSL_GUARDED_BY(mutex_);
 };
 
 thread_local Fake::Within* Fake::within_ = nullptr;
 
-DeviceBlock::~DeviceBlock() { fake_->Free(this, taken); }
-FakePinnedBlock::~FakePinnedBlock() { fake_->Free(this, 0); }
+DeviceBlock::~DeviceBlock() { fake_->Free(*this); }
+FakePinnedBlock::~FakePinnedBlock() { fake_->Forget(this); }
 std::byte* FakePinnedBlock::HostAddress(int64_t offset, int64_t bytes, bool writes) {
   fake_->TouchByHost({this, offset, bytes}, writes);
   return At(offset);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/check/check.h"
+
 namespace rekindle::device {
 namespace {
 
@@ -40,6 +42,7 @@ void FakeQueues::Add(Queue queue, Operation operation) {
     return;
   }
   const common::MutexLock lock(mutex_);
+  common::Check(!At(queue).left, "nobody uses a queue that was left");
   At(queue).items.push_back({.operation = std::make_shared<const Operation>(std::move(operation))});
   changed_.NotifyAll();
 }
@@ -130,8 +133,18 @@ absl::Status FakeQueues::RunUntil(const Flag& flag, const std::function<bool()>&
   return error();
 }
 
+void FakeQueues::Leave(Queue queue) {
+  const common::MutexLock lock(mutex_);
+  At(queue).left = true;
+  At(queue).items.clear();
+}
+
 void FakeQueues::RunAll() {
   for (size_t queue = 0; queue < kQueues; ++queue) {
+    {
+      const common::MutexLock lock(mutex_);
+      if (states_[queue].left) continue;
+    }
     // An error empties the queues, as far as anybody can tell.
     (void)RunUntil(AddMark(static_cast<Queue>(queue)), nullptr);
   }

@@ -43,7 +43,10 @@ class FakeQueues {
   // Runs items until the flag is set. Returns the error of the device, if it has one, and CANCELLED if `go_on` returns
   // false.
   absl::Status RunUntil(const Flag& flag, const std::function<bool()>& go_on);
-  // Runs everything that is queued. It never returns while a queue hangs, until an error ends the device.
+  // Gives up a queue. What it has not begun never runs.
+  void Leave(Queue queue);
+  // Runs everything that is queued. It never returns while a queue hangs that was not left, until an error ends the
+  // device.
   void RunAll();
   // Runs a few items, or none, as the seed draws.
   void RunSome();
@@ -65,6 +68,7 @@ class FakeQueues {
     std::deque<Item> items;
     bool is_running = false;
     bool hangs = false;
+    bool left = false;
     // `apart` runs the last operation that waited for other ranks. Whoever sets `is_running` may use it.
     std::thread apart;
   };

@@ -102,6 +102,9 @@ class HostDevice final : public Device {
   }
   absl::Status Await(const Mark&, const std::function<bool()>&, Place) override { return Error(); }
 
+  // Nothing is queued on the host.
+  void Leave(Queue) override {}
+
   Health Look() override {
     const absl::Status error = Error();
     if (error.ok()) return {};

@@ -196,15 +196,18 @@ TEST_P(DevicePlayTestOfKind, NoOrderIsMissingAndTheWeightsAreThoseOfTheHost) {
   std::printf("%d plays, %d with a break, 0 reports\n", static_cast<int>(seeds), broke);
 }
 
-// Plays are needed of each kind, because the one kind may do without an order that another one needs.
+// Plays are needed of each kind, because the one kind may do without an order that another one needs. The orders of the
+// exchanges are left to their own test (exchange_test.cc), which has more operations under way at once.
 TEST_F(DevicePlayTest, EachOrderThatIsTakenOutIsFound) {
   std::map<std::string, std::vector<Kind>> kinds_of;
   for (const Kind kind : kKinds) {
     std::set<std::string> places;
     for (uint64_t seed : {0, 1}) places.merge(Play(kind, seed).places);
-    for (const std::string& place : places) kinds_of[place].push_back(kind);
+    for (const std::string& place : places) {
+      if (place.find("/device/exchange/") == std::string::npos) kinds_of[place].push_back(kind);
+    }
   }
-  EXPECT_GE(kinds_of.size(), 9u);
+  EXPECT_GE(kinds_of.size(), 3u);
   for (const auto& [place, kinds] : kinds_of) {
     SCOPED_TRACE(place);
     // An order may be needed in some plays only, such as one in which a peer dies while this rank exchanges. At least a

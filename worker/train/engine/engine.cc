@@ -146,9 +146,14 @@ void Engine::RunGeneration(const Membership& membership) {
   if (!communicator.ok()) return;
   comm::Communicator& connected = **communicator;
   teller_.Connected(rank, generation_, parts_.clock() - start);
-  const std::unique_ptr<device::Exchange> exchange = exchanges_.Make(connected, membership.transport);
-  GenerationRun run(membership, *exchange, PartsOfGeneration());
-  const absl::Status status = WatchedRun(membership, *exchange, run);
+  const auto exchange = exchanges_.Make(connected, membership.transport);
+  if (!exchange.ok()) {
+    log::Warning("could not take part", {{"error", std::string(exchange.status().message())}});
+    connected.Abort(exchange.status());
+    return reporter_.Interrupt(generation_, membership, exchange.status(), {});
+  }
+  GenerationRun run(membership, **exchange, PartsOfGeneration());
+  const absl::Status status = WatchedRun(membership, **exchange, run);
   if (status.ok()) return;
   const bool communicator_failed = !connected.status().ok();
   // The communicator is aborted first, so that no other thread still reads the gradients when they change.

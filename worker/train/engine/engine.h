@@ -109,6 +109,8 @@ class Engine {
   // Trains until the directive says EXIT or Stop() is called, and returns OK then. If this trainer cannot go on,
   // returns an error, which has been reported already.
   absl::Status Run();
+  // Returns whether the device may be busy for ever (see ExchangeMaker).
+  bool HasLeftNccl() const { return exchanges_.HasLeftNccl(); }
   // Makes `Run` return as soon as it can. It may be called from any thread.
   void Stop();
 

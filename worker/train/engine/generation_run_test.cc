@@ -52,7 +52,7 @@ class Rank {
     saver_.Enter(membership.generation, communicator.rank());
     saver_.Join(membership, step());
     device::ExchangeMaker exchanges(TestHost(), {});
-    const std::unique_ptr<device::Exchange> exchange = exchanges.Make(communicator, device::Transport::kHost);
+    const std::unique_ptr<device::Exchange> exchange = *exchanges.Make(communicator, device::Transport::kHost);
     GenerationRun run(membership, *exchange, parts_);
     absl::Status status = placement_->Enter(membership, communicator.rank());
     if (status.ok()) status = placement_->MakeRoom(state_);

@@ -178,6 +178,12 @@ void AllocateOrEnd(const Flags& flags, device::Device& device, Engine& engine) {
                    std::string(room.message()));
 }
 
+// Says how the run has ended, and returns the exit code.
+int ExitCodeOf(const absl::Status& status) {
+  if (!status.ok()) log::Error("ended", {{"error", std::string(status.message())}});
+  return status.ok() ? 0 : 1;
+}
+
 absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener, ControlPlane& control) {
   const auto found = FindMicroBatch(flags, control, &job);
   if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
@@ -232,7 +238,10 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   EndStartPriority();
   const std::string small_pages = common::WhyNoHugePages();
   if (!small_pages.empty()) log::Info("its state lies in small pages", {{"why", small_pages}});
-  return engine.Run();
+  const absl::Status status = engine.Run();
+  // The device, and NCCL's threads, may hold up an orderly end for ever.
+  if (engine.HasLeftNccl()) std::_Exit(ExitCodeOf(status));
+  return status;
 }
 
 int Main(int argc, char** argv) {
@@ -268,8 +277,7 @@ int Main(int argc, char** argv) {
   }
   log::SetContext({{"job", job->name}, {"trainer", flags.trainer}});
   const absl::Status status = RunJob(flags, *std::move(job), **listener, **control);
-  if (!status.ok()) log::Error("ended", {{"error", std::string(status.message())}});
-  return status.ok() ? 0 : 1;
+  return ExitCodeOf(status);
 }
 
 }  // namespace
