@@ -58,7 +58,10 @@ void SimCluster::CheckMembership(SimJob& job, const v1::JobRecord& before, const
       if (!work.back().insert(i).second) Violate("a micro-batch is both held and added");
     }
   }
-  std::string gap = FindGap(ranges, job.options.micro_batches);
+  // A generation that only saves the final state computes nothing, and may have more members than micro-batches.
+  const int divided = membership.finishing() ? std::max(job.options.micro_batches, membership.members_size())
+                                             : job.options.micro_batches;
+  std::string gap = FindGap(ranges, divided);
   if (gap.empty() && membership.interrupted()) gap = FindGap(work, job.options.micro_batches);
   if (!gap.empty()) Violate(absl::StrCat("generation ", membership.generation(), ": ", gap));
   if (membership.source().has_rank() && membership.members(membership.source().rank()).needs_state()) {

@@ -33,6 +33,8 @@ std::vector<std::pair<int, int>> CutRanges(const std::vector<double>& seconds, i
   return ranges;
 }
 
+int MicroBatchesToSave(int micro_batches, int members) { return std::max(micro_batches, members); }
+
 void MakeDisjoint(std::vector<Holding>& members, int micro_batches) {
   std::vector<bool> taken(micro_batches, false);
   for (Holding& member : members) {

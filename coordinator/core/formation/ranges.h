@@ -17,6 +17,10 @@ std::vector<double> FillUnknownSeconds(std::vector<double> micro_batch_seconds);
 // micro_batches, and all seconds are > 0.
 std::vector<std::pair<int, int>> CutRanges(const std::vector<double>& seconds, int micro_batches);
 
+// Returns how many micro-batches the ranges of a generation divide that only saves the final state. It may have more
+// members than a step has micro-batches, because members that must leave hand their shards on, and no range is empty.
+int MicroBatchesToSave(int micro_batches, int members);
+
 struct Holding {
   // `holds` are the micro-batches of the interrupted step that the member has computed or is computing.
   std::vector<int> holds;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/agreed/agreed_limits.h"
+#include "coordinator/core/formation/ranges.h"
 #include "coordinator/core/generation/announce.h"
 #include "coordinator/core/generation/final_state_status.h"
 #include "coordinator/core/members/candidates.h"
@@ -74,8 +76,8 @@ void FreeOtherSlots(const Turn& turn, const Job& job, const std::vector<Candidat
 void FormToSave(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
   const Candidate best = *FindBest(pool);
   const Origin origin{Origin::Kind::kRank, best.step, best.attempt, "", ""};
-  const int parts = std::max(MicroBatches(job), static_cast<int>(pool.size()));
-  v1::Membership next = BuildMembership(std::move(pool), origin, /*boundary=*/true, parts, NextGeneration(job));
+  const int micro_batches = MicroBatchesToSave(MicroBatches(job), static_cast<int>(pool.size()));
+  v1::Membership next = BuildMembership(std::move(pool), origin, /*boundary=*/true, micro_batches, NextGeneration(job));
   next.set_finishing(true);
   AssignShards(turn.state, job, &next);
   for (v1::ShardHolders& shard : *next.mutable_shards()) shard.set_second(shard.first());
@@ -147,9 +149,10 @@ void KeepFinal(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vec
   if (news) FreeOtherSlots(turn, job, holders);
   if (finishing->holders() != static_cast<int>(holders.size())) turn.Save(job);
   finishing->set_holders(static_cast<int>(holders.size()));
-  const auto leaving = static_cast<size_t>(std::count_if(holders.begin(), holders.end(), [&](const Candidate& holder) {
-    return MustLeave(turn.state, job, holder.trainer);
-  }));
+  const auto must_leave = [&](const Candidate& holder) { return MustLeave(turn.state, job, holder.trainer); };
+  // Of so many leaving holders that there is no room for a taker of each, the others wait for the next try.
+  const size_t leaving = std::min(static_cast<size_t>(std::count_if(holders.begin(), holders.end(), must_leave)),
+                                  static_cast<size_t>(common::kMaxWorldSize) - holders.size());
   if (leaving > 0) Fill(takers, Joiners(turn, job), static_cast<int>(leaving));
   while (takers.size() > leaving) {
     LetGo(turn, job, takers.back().trainer);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/agreed/agreed_limits.h"
 #include "coordinator/core/formation/membership_builder.h"
+#include "coordinator/core/formation/ranges.h"
 #include "coordinator/core/state/text.h"
 
 namespace rekindle::core {
@@ -62,7 +63,9 @@ std::string FindFlawInDeal(const v1::Membership& told, const Job& job) {
   }
   const int batch = SpecOf(job).training().global_batch();
   if (told.micro_batch() <= 0 || batch % told.micro_batch() != 0) return "its micro-batch does not divide the batch";
-  if (std::string flaw = FindFlawInWork(told, batch / told.micro_batch()); !flaw.empty()) return flaw;
+  const int micro_batches = batch / told.micro_batch();
+  const int divided = told.finishing() ? MicroBatchesToSave(micro_batches, told.members_size()) : micro_batches;
+  if (std::string flaw = FindFlawInWork(told, divided); !flaw.empty()) return flaw;
   const auto is_rank = [&](int rank) { return rank >= 0 && rank < told.members_size(); };
   if (told.source().has_rank() && !is_rank(told.source().rank())) return "its source is no member";
   for (const v1::ShardHolders& shard : told.shards()) {
