@@ -1,5 +1,7 @@
 """Makes a folder that runs the GPU check on another machine: programs, the libraries they load, a script `run`.
 
+The folder is packed into one file beside it, FOLDER.tar.xz.
+
 usage: gpu_bundle.py BUILD WHEELS FOLDER COMMIT [--without-nccl]
 """
 import glob
@@ -9,6 +11,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+
+import thin_nccl
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("bin/rekindle-bench-gpu", "bin/librekindle_cuda.so")
@@ -17,6 +22,10 @@ FILES = ("bin/rekindle-bench-gpu", "bin/librekindle_cuda.so")
 TRAIN = "bin/rekindle-bench-gpu-train"
 # The libraries of `SYSTEM` belong to the C library and the driver, so they are taken from the machine and not bundled.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|cuda))\.so")
+# NCCL is left with the code for Hopper, and for the two Blackwells of servers and workstations.
+NCCL_ARCHITECTURES = frozenset((90, 100, 120))
+# A file that is larger than `MOST_BYTES` is hard to bring to a machine without a network.
+MOST_BYTES = 60 << 20
 TORCH = re.compile(r"^lib(torch|c10|gomp|shm)")
 RUN = """#!/bin/sh
 # Checks and measures the CUDA plugin on this machine's GPU; prints JSON. Needs the NVIDIA driver and python3.
@@ -62,7 +71,12 @@ def make(build, wheels, folder, commit, with_nccl=True):
         for library, path in libraries(build / name).items():
             shutil.copy2(os.path.realpath(path), folder / "lib" / library)
     for path in glob.glob(f"{wheels}/nvidia/nccl/lib/libnccl.so.2") if with_nccl else []:
-        shutil.copy2(path, folder / "lib")
+        nccl = bytearray(pathlib.Path(path).read_bytes())
+        try:
+            thin_nccl.thin(nccl, NCCL_ARCHITECTURES)
+        except ValueError as error:
+            sys.exit(f"error: {path} cannot be made small: {error}; use --without-nccl")
+        (folder / "lib" / "libnccl.so.2").write_bytes(nccl)
     for name in ("gpu/gpu.py", "gpu/_gpu_torch.py", "_bench_json.py", "_options.py", "_run.py"):
         shutil.copy2(REPO / "bench" / name, folder / "bench" / name)
     (folder / "COMMIT").write_text(commit + "\n")
@@ -70,9 +84,22 @@ def make(build, wheels, folder, commit, with_nccl=True):
     (folder / "run").chmod(0o755)
 
 
+def pack(folder):
+    """Packs the bundle into one file beside it, and returns its path."""
+    packed = folder.with_name(f"{folder.name}.tar.xz")
+    # Most of what can be compressed is zeros, so a higher level takes longer and saves nothing.
+    with tarfile.open(packed, "w:xz", preset=1) as archive:
+        archive.add(folder, folder.name)
+    if packed.stat().st_size > MOST_BYTES:
+        sys.exit(f"error: {packed} has {packed.stat().st_size >> 20} MiB, and {MOST_BYTES >> 20} are the most; "
+                 "use --without-nccl")
+    return packed
+
+
 def main(arguments):
     build, wheels, folder, commit, *rest = arguments
     make(pathlib.Path(build), wheels, pathlib.Path(folder), commit, "--without-nccl" not in rest)
+    pack(pathlib.Path(folder))
 
 
 if __name__ == "__main__":
