@@ -13,21 +13,36 @@ COUNT = 20
 
 
 class DeviceFaultsTest(ClusterTest):
-    def run_with(self, fault, point):
-        """Runs a job of three trainers, of which the one of n2 meets a fault. Returns the texts of the events."""
-        happened = pathlib.Path(self.folder) / "happened"
+    def broken(self, faults, model=None, **training):
+        """Starts a job of three trainers, and returns the cluster and the job when all faults have come.
+
+        `faults` is {node: "FAULT at COUNT of POINT"}."""
+        files = {name: pathlib.Path(self.folder) / f"happened-{name}" for name in faults}
         cluster = self.cluster(device="fake", worker_env={
-            "n2": {"REKINDLE_FAKE_FAULT": f"{fault} at {COUNT} of {point} once in {happened}"}})
-        spec = small_job("job", self.text, steps=STEPS)
-        # Two workers at least begin, so that another one has the state when the fault comes.
+            name: {"REKINDLE_FAKE_FAULT": f"{fault} once in {files[name]}"} for name, fault in faults.items()})
+        spec = small_job("job", self.text, steps=STEPS, **training)
+        spec["spec"]["model"].update(model or {})
+        # Two workers at least begin, so that another one has the state when a fault comes.
         cluster.submit({**spec, "spec": {**spec["spec"], "workers": {"min": 2, "max": 3}}})
-        wait_until(happened.exists, 60, "the fault", poll=0.01)
+        wait_until(lambda: all(file.exists() for file in files.values()), 60, "the faults", poll=0.01)
+        return cluster, spec
+
+    def run_with(self, fault, point, count=COUNT):
+        """Runs a job of which the trainer of n2 meets a fault. Returns the texts of the events."""
+        cluster, spec = self.broken({"n2": f"{fault} at {count} of {point}"})
         others, done = self.others(cluster), steps_done(cluster)
         wait_until(lambda: steps_done(cluster) > done + 5, 60, "the others to go on", poll=0.01)
         self.assertEqual(self.others(cluster), others)
+        self.assertEqual(self.end(cluster, spec)["steps_redone"], 0)
+        return self.events(cluster)
+
+    def end(self, cluster, spec):
         status = self.await_end(cluster, "job")
         self.assert_undisturbed(status, spec)
-        self.assertEqual(status["steps_redone"], 0)
+        return status
+
+    @staticmethod
+    def events(cluster):
         return [event["text"] for event in cluster.cli("events")["events"]]
 
     @staticmethod
@@ -48,6 +63,26 @@ class DeviceFaultsTest(ClusterTest):
 
     def test_a_device_that_hangs(self):
         self.run_with("hang", "backward")
+
+    def test_a_context_lost_while_a_snapshot_is_copied(self):
+        self.assert_said(self.run_with("lose-context", "snapshot", count=2), "code 75", "a test has broken 'snapshot'")
+
+    def test_a_snapshot_that_hangs(self):
+        self.run_with("hang", "snapshot", count=2)
+
+    def test_all_contexts_lost_in_one_update_cost_the_way_to_the_newest_checkpoint(self):
+        cluster, spec = self.broken({name: "lose-context at 40 of update" for name in ("n1", "n2", "n3")})
+        status = self.end(cluster, spec)
+        self.assertLessEqual(status["steps_redone"], 2 * spec["spec"]["checkpoint"]["every_steps"], status)
+        self.assert_said(self.events(cluster), "code 75")
+
+    def test_two_devices_lost_at_once_of_a_state_in_shards(self):
+        # Two of three ranks hold some shard of the optimizer's state alone.
+        cluster, spec = self.broken({name: "lose-context at 40 of update" for name in ("n1", "n2")},
+                                    model={"width": 128}, optimizer_state="sharded")
+        whole = {**spec["spec"]["training"], "optimizer_state": "whole"}
+        status = self.end(cluster, {**spec, "spec": {**spec["spec"], "training": whole}})
+        self.assertLessEqual(status["steps_redone"], 2 * spec["spec"]["checkpoint"]["every_steps"], status)
 
     def test_a_fault_that_does_not_exist_is_refused(self):
         cluster = self.cluster(nodes=("n1",), device="fake", worker_env={"n1": {"REKINDLE_FAKE_FAULT": "nonsense"}})
