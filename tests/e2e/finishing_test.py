@@ -14,13 +14,13 @@ PATIENCE = 120
 
 
 class FinishingTest(ClusterTest):
-    def start(self, nodes, steps=STEPS, **options):
+    def start(self, nodes, steps=STEPS, global_batch=12, **options):
         """Starts a job and breaks its store after some steps."""
         self.store = pathlib.Path(self.folder) / "store"
         self.away = pathlib.Path(self.folder) / "store.away"
         self.store.mkdir()
         self.running = self.cluster(nodes=nodes, **options)
-        self.spec = small_job("job", self.text, steps=steps)
+        self.spec = small_job("job", self.text, steps=steps, workers=min(3, global_batch), global_batch=global_batch)
         self.spec["spec"]["checkpoint"].update(store=f"file://{self.store}")
         self.running.submit(self.spec)
         wait_until(lambda: self.running.status("job")["step"] >= BREAKS_AT, PATIENCE, "steps to be made", poll=0.05)
@@ -94,13 +94,24 @@ class FinishingTest(ClusterTest):
         self.running.cli("resume", "job")
         self.assert_saved("job")
 
-    def test_it_is_handed_on_and_saved_elsewhere(self):
-        self.finish_in_vain(("n1", "n2"))
+    def hand_on(self):
+        """Lets another node take the final state over."""
         before = self.holder()
         self.running.add_node("n3")
         self.running.cli("drain", before)
         wait_until(lambda: self.holder() != before, PATIENCE, "the state to be handed on", poll=0.1)
         self.assertEqual(self.running.status("job")["state"], "FINISHING")
+
+    def test_it_is_handed_on_where_a_step_has_one_micro_batch(self):
+        self.finish_in_vain(("n1",), global_batch=1)
+        self.hand_on()
+        self.heal_store()
+        self.running.cli("resume", "job")
+        self.assertEqual(self.assert_saved("job")["steps_redone"], 0)
+
+    def test_it_is_handed_on_and_saved_elsewhere(self):
+        self.finish_in_vain(("n1", "n2"))
+        self.hand_on()
         elsewhere = pathlib.Path(self.folder) / "elsewhere"
         elsewhere.mkdir()
         self.running.cli("resume", "job", "--store", f"file://{elsewhere}")
