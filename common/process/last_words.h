@@ -12,7 +12,7 @@ namespace rekindle::common {
 // Returns the path of a trainer's last words in the folder of its node: DIR/last_words/ and the trainer's name.
 std::string LastWordsPath(const std::string& dir, const std::string& trainer);
 
-// Writes the words, of which at most kLongestLastWords bytes are kept, whole or not at all. Returns INTERNAL with
+// Writes the words, of which at most kLongestLastWords bytes are kept, whole or not at all. Returns the error with
 // errno's text if they cannot be written.
 absl::Status WriteLastWords(const std::string& path, const std::string& words);
 

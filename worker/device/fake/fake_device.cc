@@ -147,25 +147,20 @@ class Fake final : public FakeDevice {
   }
 
   void Run(Queue queue, Operation operation) override {
-    std::vector<std::string> found;
-    {
-      const common::MutexLock lock(mutex_);
-      const size_t before = order_.reports().size();
+    Note([&](AccessOrder& order) {
       if (Within* within = WithinOf(queue)) {
-        order_.LaunchWithin(queue, operation, within->clock);
-      } else {
-        const VectorClock clock = order_.Launch(queue, operation);
-        operation.run = [this, queue, clock, run = std::move(operation.run)](const Addresses& at) {
-          Within inner{.device = this, .queue = queue, .clock = clock, .outer = within_};
-          within_ = &inner;
-          absl::Status status = run(at);
-          within_ = inner.outer;
-          return status;
-        };
+        order.LaunchWithin(queue, operation, within->clock);
+        return;
       }
-      found.assign(order_.reports().begin() + static_cast<std::ptrdiff_t>(before), order_.reports().end());
-    }
-    Tell(found);
+      const VectorClock clock = order.Launch(queue, operation);
+      operation.run = [this, queue, clock, run = std::move(operation.run)](const Addresses& at) {
+        Within inner{.device = this, .queue = queue, .clock = clock, .outer = within_};
+        within_ = &inner;
+        absl::Status status = run(at);
+        within_ = inner.outer;
+        return status;
+      };
+    });
     queues_.Add(queue, std::move(operation));
     queues_.RunSome();
   }
@@ -271,14 +266,7 @@ class Fake final : public FakeDevice {
     }
   }
   void TouchByHost(const Range& range, bool writes) {
-    std::vector<std::string> found;
-    {
-      const common::MutexLock lock(mutex_);
-      const size_t before = order_.reports().size();
-      order_.TouchByHost(range, writes);
-      found.assign(order_.reports().begin() + static_cast<std::ptrdiff_t>(before), order_.reports().end());
-    }
-    Tell(found);
+    Note([&](AccessOrder& order) { order.TouchByHost(range, writes); });
   }
 
  private:
@@ -295,8 +283,17 @@ class Fake final : public FakeDevice {
     return within_ != nullptr && within_->device == this && within_->queue == queue ? within_ : nullptr;
   }
 
-  void Tell(const std::vector<std::string>& reports) const {
-    for (const std::string& report : reports) {
+  // Notes accesses, and tells of each report that they bring about.
+  template <typename Accesses>
+  void Note(const Accesses& accesses) {
+    std::vector<std::string> found;
+    {
+      const common::MutexLock lock(mutex_);
+      const auto before = static_cast<std::ptrdiff_t>(order_.reports().size());
+      accesses(order_);
+      found.assign(order_.reports().begin() + before, order_.reports().end());
+    }
+    for (const std::string& report : found) {
       if (options_.on_report) options_.on_report(report);
     }
   }

@@ -77,7 +77,7 @@ class DevicePlayTest : public EngineTest {
     void Arm() { armed_ = true; }
     bool kills() const { return kills_; }
     bool has_come() const { return left_ < 0; }
-    // Return whether the trainer breaks now.
+    // AtCollective() and AtOperation() return whether the trainer breaks now.
     bool AtCollective() { return !at_operation_ && armed_ && left_-- == 0; }
     bool AtOperation(const char* name) {
       return at_operation_ && (name_.empty() || name_ == name) && armed_ && left_-- == 0;
