@@ -1,8 +1,8 @@
 """Makes a folder that runs the GPU check on another machine: programs, the libraries they load, a script `run`.
 
-The folder is packed into one file beside it, FOLDER.tar.xz.
+With --packed the folder is also packed into one file beside it, FOLDER.tar.xz.
 
-usage: gpu_bundle.py BUILD WHEELS FOLDER COMMIT [--without-nccl]
+usage: gpu_bundle.py BUILD WHEELS FOLDER COMMIT [--without-nccl] [--packed]
 """
 import glob
 import os
@@ -99,7 +99,8 @@ def pack(folder):
 def main(arguments):
     build, wheels, folder, commit, *rest = arguments
     make(pathlib.Path(build), wheels, pathlib.Path(folder), commit, "--without-nccl" not in rest)
-    pack(pathlib.Path(folder))
+    if "--packed" in rest:
+        pack(pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ void KeepFinal(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vec
   if (finishing->holders() != static_cast<int>(holders.size())) turn.Save(job);
   finishing->set_holders(static_cast<int>(holders.size()));
   const auto must_leave = [&](const Candidate& holder) { return MustLeave(turn.state, job, holder.trainer); };
-  // Of so many leaving holders that there is no room for a taker of each, the others wait for the next try.
+  // A generation may have no room for a taker of each leaving holder. The holders without one wait for the next try.
   const size_t leaving = std::min(static_cast<size_t>(std::count_if(holders.begin(), holders.end(), must_leave)),
                                   static_cast<size_t>(common::kMaxWorldSize) - holders.size());
   if (leaving > 0) Fill(takers, Joiners(turn, job), static_cast<int>(leaving));

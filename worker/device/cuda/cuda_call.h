@@ -11,6 +11,9 @@
 
 namespace rekindle::device {
 
+// The driver's words have at most so many bytes, with the zero behind them.
+inline constexpr size_t kCudaErrorBytes = 512;
+
 // Says what a call of the plugin's table has returned.
 struct CudaOutcome {
   int code = 0;
@@ -20,8 +23,7 @@ struct CudaOutcome {
 // Calls a function of the table with a buffer for the driver's words.
 template <typename Function, typename... Arguments>
 CudaOutcome CallCuda(Function function, Arguments... arguments) {
-  constexpr size_t kBytes = 512;
-  char words[kBytes] = "";
+  char words[kCudaErrorBytes] = "";
   const int code = function(arguments..., words, sizeof words);
   return {code, code == 0 ? "" : words};
 }

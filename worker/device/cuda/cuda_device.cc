@@ -16,7 +16,6 @@
 namespace rekindle::device {
 namespace {
 
-constexpr size_t kErrorBytes = 512;
 // Only the driver can tell that a mark has passed, so a thread that waits asks it. It asks without a pause at first,
 // because most waits are short.
 constexpr int kAsksWithoutPause = 2000;
@@ -114,7 +113,7 @@ class CudaDevice final : public Device {
                          absl::StrCat("the operation '", operation.name, "' has no form for a GPU"));
       return;
     }
-    char words[kErrorBytes] = "";
+    char words[kCudaErrorBytes] = "";
     const CudaQueue on{.api = &api_, .queue = At(queue), .error = words, .error_size = sizeof words};
     const int code = operation.on_cuda(AddressesOf(operation, AddressOf), on);
     if (code != 0) {
