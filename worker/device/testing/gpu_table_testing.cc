@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/plugin_api.h"
@@ -22,16 +23,24 @@ int Outcome(const std::string& function, char* error, size_t error_size) {
 void* HandleOf(int number) { return reinterpret_cast<void*>(static_cast<uintptr_t>(number)); }
 std::string NameOfHandle(void* handle) { return std::to_string(reinterpret_cast<uintptr_t>(handle)); }
 
+// Holds the blocks that were not freed. A device that left a queue behind never frees its memory, which is no leak.
+std::set<void*>& Blocks() {
+  static auto* const blocks = new std::set<void*>;
+  return *blocks;
+}
+
 int AllocateBlock(size_t bytes, void** memory, char* error, size_t error_size) {
   if (const int code = Outcome("allocate", error, error_size)) return code;
   if (bytes > TheGpu().free_bytes) return 2;
   TheGpu().free_bytes -= bytes;
   ++TheGpu().blocks;
   *memory = std::malloc(bytes + 1);
+  Blocks().insert(*memory);
   return 0;
 }
 int ReleaseBlock(void* memory, char* error, size_t error_size) {
   --TheGpu().blocks;
+  Blocks().erase(memory);
   std::free(memory);
   return Outcome("release", error, error_size);
 }
