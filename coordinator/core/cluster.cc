@@ -173,6 +173,7 @@ void Cluster::Settle(double now, Effects* effects) {
   State& state = *impl_;
   if (state.listening.on) return;
   Turn turn{state, *effects, now};
+  ForgetGivenUp(state);
   AdvanceConcerned(turn);
   const Unsettled of = std::exchange(state.unsettled, {});
   const bool forgets = now >= state.forget_at;

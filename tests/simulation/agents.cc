@@ -206,10 +206,10 @@ void SimCluster::StartTrainer(SimNode& node, int slot, SimJob& job) {
         false);
   });
   process.lease = std::make_unique<train::Lease>([this, rate = node.clock_rate] { return queue_.now() * rate; });
-  BeginBill(process);
   node.slots[slot].process = process.id;
   const std::string id = process.id;
   processes_[id] = std::move(process);
+  BeginBill(processes_[id]);
   Note(absl::StrCat("starts ", id));
   if (node.slots[slot].broken_until > queue_.now()) {
     return AtProcess(id, chance_.Uniform(0.05, 0.2),

@@ -40,6 +40,8 @@ void SimCluster::BeginBill(Process& process) {
   if (PoolOf(process) == nullptr) return;
   process.counted_until = queue_.now();
   ++process.job->bill.processes;
+  // An agent that cannot be heard restarts a trainer of the job that had the slot when the agent was heard last.
+  process.is_paid_by_others = IsPaidByOthers(process);
 }
 
 // Returns whether other jobs pay for so much of the machine that they must be paying for the slot of `process`.

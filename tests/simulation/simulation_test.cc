@@ -71,6 +71,8 @@ class Search {
     tally_.Add(cluster.tally());
     if (show) std::cout << absl::StrJoin(cluster.journal(), "\n") << "\n";
     if (violation.empty()) return;
+    // A search may take hours, so a violation is printed at once and not only at the end.
+    std::cout << "violation: REKINDLE_SIM_SEED=" << seed << ": " << violation << std::endl;
     if (++failed_ == 1) first_failure_ = absl::StrJoin(cluster.journal(), "\n");
     if (failed_ <= kMostSeedsNamed) absl::StrAppend(&seeds_, "REKINDLE_SIM_SEED=", seed, ": ", violation, "\n");
   }

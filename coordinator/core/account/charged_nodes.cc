@@ -22,6 +22,14 @@ struct Held {
   double part = 0;
 };
 
+// Notes that the job is no longer charged for a part of a node that is heard of.
+void NoteGivenUp(Turn& turn, Job& job, const Charged& before, double part) {
+  if (part <= kNothing) return;
+  if (job.account.given_up.empty()) turn.state.gave_up.push_back(job.record.job().uid());
+  job.account.given_up.push_back(before);
+  job.account.given_up.back().set_part(part);
+}
+
 // Returns which part of a node the job is still charged for, beyond the slots that it has there now: the part with
 // trainers that may return after a restart of the coordinator, or that do not know yet that they have to stop. It is at
 // most `part`. If the node is lost, StillHeld notes `part` of it as lost and returns 0.
@@ -30,7 +38,9 @@ double StillHeld(Turn& turn, Job& job, const Charged& before, double has, double
   const NodeState* node = known == turn.state.nodes.end() ? nullptr : &known->second;
   const bool is_same = node != nullptr && IsSameNode(before, *node);
   if (is_same && node->reported && !node->lost) {
-    return std::clamp(RunningPart(*node, job.record.job().uid()) - has, 0.0, part);
+    const double kept = std::clamp(RunningPart(*node, job.record.job().uid()) - has, 0.0, part);
+    NoteGivenUp(turn, job, before, part - kept);
+    return kept;
   }
   if (is_same && !node->reported && !node->lost && !node->ended) {
     // A node that had drained before the restart of the coordinator runs no trainers of any job.
@@ -194,7 +204,16 @@ void ShareNodes(Turn& turn) {
   }
 }
 
-bool MayBeCharged(const Job& job) { return !IsOver(job) || !job.account.shares.empty(); }
+void ForgetGivenUp(State& state) {
+  for (const std::string& uid : std::exchange(state.gave_up, {})) {
+    const auto job = state.jobs.find(uid);
+    if (job != state.jobs.end()) job->second.account.given_up.clear();
+  }
+}
+
+bool MayBeCharged(const Job& job) {
+  return !IsOver(job) || !job.account.shares.empty() || !job.account.given_up.empty();
+}
 
 void HoldMembers(const State& state, Job& job) {
   std::map<std::string, Charged> held;

@@ -15,6 +15,9 @@ void ChangeCharged(State& state, NodeState& node);
 // was lost. A job that is over is charged at once for what its lost nodes may still cost.
 void ShareNodes(Turn& turn);
 
+// Forgets which nodes jobs gave up in the turn before. The caller must call this before each turn decides anything.
+void ForgetGivenUp(State& state);
+
 // Returns false where the job is over and, as far as its nodes have said, none of its trainers runs any more.
 bool MayBeCharged(const Job& job);
 

@@ -59,10 +59,9 @@ void AwaitLook(const Turn& turn, Job& job) {
       trouble = absl::StrCat("; ", ShortName(id), " finds less there than the records know of: is it mounted?");
     }
   }
-  SetState(
-      turn, job, v1::PENDING,
-      absl::StrCat("looks into ", SpecOf(job).checkpoint().store(),
-                   " first: the records were brought back from a copy, and more may have been saved since", trouble));
+  SetState(turn, job, v1::PENDING,
+           absl::StrCat("looks into ", SpecOf(job).checkpoint().store(),
+                        " first: more may have been saved there than the records and the workers know of", trouble));
 }
 
 }  // namespace rekindle::core

@@ -11,6 +11,7 @@
 #include "common/digest/sha256.h"
 #include "coordinator/core/record/found_jobs.h"
 #include "coordinator/core/record/job_json.h"
+#include "coordinator/core/record/store_search.h"
 #include "coordinator/core/record/stored_record.h"
 #include "coordinator/core/reports/admission.h"
 #include "coordinator/core/reports/trainer_reports.h"
@@ -292,6 +293,8 @@ void AdoptFound(Turn& turn, const std::string& uid) {
   }
   turn.state.found.erase(at);
   Job& job = AddFound(turn, found.record);
+  // Trainers that are gone may have saved more than those that are heard of know.
+  AskToLook(turn, job);
   turn.Emit(&job, "job_adopted", absl::StrCat("job ", name, " is taken over from its trainers, as its user asked"));
   TakeTrainers(turn, found, job);
 }

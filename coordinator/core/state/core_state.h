@@ -76,6 +76,8 @@ struct State {
   std::map<std::string, std::string> newest;
   std::map<std::string, NodeState> nodes;
   int64_t last_charged_as = 0;
+  // `gave_up` names the jobs whose `JobAccount::given_up` is not empty.
+  std::vector<std::string> gave_up;
   bool any_lost = false;
   Unsettled unsettled;
   Surroundings surroundings;
