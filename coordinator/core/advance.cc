@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/account/costs.h"
-#include "coordinator/core/account/lost_charges.h"
 #include "coordinator/core/account/spending.h"
 #include "coordinator/core/certainty/certainty.h"
+#include "coordinator/core/charges/lost_charges.h"
 #include "coordinator/core/generation/boundary_changes.h"
 #include "coordinator/core/generation/fence.h"
 #include "coordinator/core/generation/finishing.h"

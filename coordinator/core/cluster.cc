@@ -5,9 +5,9 @@
 #include <utility>
 #include <variant>
 
-#include "coordinator/core/account/charged_nodes.h"
 #include "coordinator/core/account/spending.h"
 #include "coordinator/core/advance.h"
+#include "coordinator/core/charges/charged_nodes.h"
 #include "coordinator/core/choices/micro_batch.h"
 #include "coordinator/core/choices/precision.h"
 #include "coordinator/core/generation/fence.h"
@@ -173,7 +173,6 @@ void Cluster::Settle(double now, Effects* effects) {
   State& state = *impl_;
   if (state.listening.on) return;
   Turn turn{state, *effects, now};
-  ForgetGivenUp(state);
   AdvanceConcerned(turn);
   const Unsettled of = std::exchange(state.unsettled, {});
   const bool forgets = now >= state.forget_at;

@@ -5,9 +5,9 @@
 #include <utility>
 #include <variant>
 
-#include "coordinator/core/account/absence.h"
-#include "coordinator/core/account/charged_nodes.h"
 #include "coordinator/core/account/costs.h"
+#include "coordinator/core/charges/absence.h"
+#include "coordinator/core/charges/charged_nodes.h"
 #include "coordinator/core/choices/micro_batch.h"
 #include "coordinator/core/choices/precision.h"
 #include "coordinator/core/generation/fence.h"

@@ -67,6 +67,7 @@ void SimCluster::AgentReport(SimNode& node) {
   }
   TellSlotFaults(node, &report);
   TellOfLeftAlone(node, &report);
+  report.set_known_revision(node.directive.revision());
   const int request = ++node.request, incarnation = node.agent_incarnation;
   const std::string name = node.name;
   const double sent = queue_.now() * node.clock_rate;

@@ -105,6 +105,7 @@ ROOMS = [
     ("coordinator/core/certainty", "rpc"),
     ("coordinator/core/choices", "rpc"),
     ("coordinator/core/account", "rpc"),
+    ("coordinator/core/charges", "rpc"),
     ("coordinator/core/record", "rpc"),
     ("coordinator/core/keeping", "rpc"),
     ("coordinator/core/machines", "rpc"),

@@ -7,9 +7,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/account/lost_charges.h"
 #include "coordinator/core/certainty/certainty.h"
 #include "coordinator/core/certainty/generation_lease.h"
+#include "coordinator/core/charges/lost_charges.h"
 #include "coordinator/core/members/deaths.h"
 #include "coordinator/core/state/regroup.h"
 #include "coordinator/core/state/text.h"

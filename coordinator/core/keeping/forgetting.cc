@@ -129,6 +129,7 @@ std::set<std::string> NeededNodes(const State& state) {
     for (const v1::Member& member : job.record.membership().members()) needed.insert(member.node());
     for (const auto& charged : job.record.held_nodes()) needed.insert(charged.node());
     for (const auto& charged : job.record.lost_nodes()) needed.insert(charged.node());
+    for (const auto& charged : job.record.given_up_nodes()) needed.insert(charged.node());
   }
   for (const auto& [name, pool] : state.pools) {
     for (const auto& [id, machine] : pool.machines) needed.insert(machine.record.node());

@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/account/charged_nodes.h"
-#include "coordinator/core/account/lost_charges.h"
 #include "coordinator/core/certainty/certainty.h"
+#include "coordinator/core/charges/charged_nodes.h"
+#include "coordinator/core/charges/given_up.h"
+#include "coordinator/core/charges/lost_charges.h"
 #include "coordinator/core/choices/memory_shortage.h"
 #include "coordinator/core/generation/fence.h"
 #include "coordinator/core/keeping/forgetting.h"
+#include "coordinator/core/machines/directives.h"
 #include "coordinator/core/machines/draining.h"
 #include "coordinator/core/machines/heartbeat.h"
 #include "coordinator/core/machines/name_claims.h"
@@ -221,6 +223,10 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
   if (report.node().empty() || report.node().size() > 200) return false;
   const auto known = turn.state.nodes.find(report.node());
   const bool is_new = known == turn.state.nodes.end();
+  const bool settles = !is_new && AwaitsConfirmation(turn.state, report.node());
+  // The report may change the directive, so the revisions are compared before.
+  const bool told = settles && NodeDirectiveFor(turn.state, report.node(), /*known_revision=*/0).revision() ==
+                                   report.known_revision();
   if (!is_new && IsHeartbeat(known->second, report)) {
     NodeState& node = known->second;
     node.heard = turn.now;
@@ -237,7 +243,8 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     // The agent of a draining node is told to leave only while it is heard of. If it was not told yet, it can be told
     // after this report, so the core has to act on the report.
     const bool goes_home = node.record.draining() && node.record.drained_agent() != report.agent_incarnation();
-    return TakeRecords(turn, report) || goes_home;
+    const bool charged = settles && SettleGivenUp(turn, node, told);
+    return TakeRecords(turn, report) || goes_home || charged;
   }
   if (is_new && turn.state.nodes.size() >= kMaxNodes && !ForgetOneNode(turn)) return false;
   NodeState& node = turn.state.nodes[report.node()];
@@ -261,6 +268,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     node.report.clear_logs();
     node.device = std::hash<std::string>()(report.device().kind());
     if (was_silent) (void)ForgetLostNode(turn, report.node());
+    if (settles) (void)SettleGivenUp(turn, node, told);
     TakeProcesses(turn, node, report);
     TakeReportOfFound(turn, node, report);
     (void)TakeRecords(turn, report);

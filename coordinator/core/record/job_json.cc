@@ -42,6 +42,7 @@ void LeaveOut(v1::JobRecord* record) {
   record->clear_look();
   record->clear_held_nodes();
   record->clear_lost_nodes();
+  record->clear_given_up_nodes();
   // `finishing` is left out because it says which members hold the final state. A job that is brought back has no
   // members, and goes on from what its store has.
   record->clear_finishing();

@@ -53,6 +53,7 @@ void TakeNewerRecord(const Turn& turn, Job& job) {
   *record.mutable_units() = job.record.units();
   *record.mutable_held_nodes() = job.record.held_nodes();
   *record.mutable_lost_nodes() = job.record.lost_nodes();
+  *record.mutable_given_up_nodes() = job.record.given_up_nodes();
   record.set_store_generation(std::max(record.store_generation(), job.record.store_generation()));
   record.set_look(job.record.look());
   if (!record.job().has_spec()) *record.mutable_job()->mutable_spec() = job.record.job().spec();

@@ -4,9 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/account/absence.h"
-#include "coordinator/core/account/charged_nodes.h"
 #include "coordinator/core/account/costs.h"
+#include "coordinator/core/charges/absence.h"
+#include "coordinator/core/charges/charged_nodes.h"
+#include "coordinator/core/charges/given_up.h"
 #include "coordinator/core/members/durable.h"
 #include "coordinator/core/members/faults.h"
 #include "coordinator/core/record/decided.h"
@@ -39,6 +40,7 @@ Job& AddJob(State& state, const v1::JobRecord& record) {
   Job& job = state.jobs[uid];
   job.record = record;
   ReadStatus(job);
+  IndexGivenUp(state, record);
   state.order.push_back(uid);
   state.newest[record.job().name()] = uid;
   return job;

@@ -132,6 +132,7 @@ void Scenario::Node(const Command& command) {
   }
   ListRunning(running, report);
   AnswerDirective(name, report);
+  if (Get(command.options, "told", "") == "no") report.clear_known_revision();
   coordinator_.Feed(NodeReported{report, command.options.count("alone") > 0});
   // The node's earlier machine is gone, so the new one reports until it has the node's name.
   while (is_new && !coordinator_.cluster().RivalOf(name, report.agent_incarnation()).empty()) {
@@ -142,6 +143,7 @@ void Scenario::Node(const Command& command) {
 
 void Scenario::AnswerDirective(const std::string& node, v1::NodeReport& report) const {
   const v1::NodeDirective told = coordinator_.cluster().DirectiveForAgent(node, report.agent_incarnation());
+  report.set_known_revision(told.revision());
   report.clear_left_alone();
   for (const std::string& uid : told.leave_alone()) *report.add_left_alone() = wanted_.at(uid);
   report.clear_stored_jobs();

@@ -69,6 +69,7 @@ void Market::Agents() {
 
 void Market::Obey(const std::string& node, Machine& machine) {
   const v1::NodeDirective directive = cluster_->DirectiveForNode(node);
+  machine.report.set_known_revision(directive.revision());
   for (const std::string& acknowledged : directive.acknowledged_exits()) {
     Forget(machine.report,
            [&](const v1::TrainerProcess& process) { return !process.running() && process.trainer() == acknowledged; });

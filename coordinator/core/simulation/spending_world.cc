@@ -212,6 +212,7 @@ void SpendingWorld::Obey(const std::string& name, Machine& machine) {
   machine.over_at = 0;
   TakeHorizons(name, machine);
   const v1::NodeDirective directive = cluster_->DirectiveForNode(name);
+  machine.report.set_known_revision(directive.revision());
   const std::string serves = directive.trainers_size() > 0 ? kJob : "";
   changes_ += serves != machine.serves;
   machine.serves = serves;

@@ -76,8 +76,8 @@ struct State {
   std::map<std::string, std::string> newest;
   std::map<std::string, NodeState> nodes;
   int64_t last_charged_as = 0;
-  // `gave_up` names the jobs whose `JobAccount::given_up` is not empty.
-  std::vector<std::string> gave_up;
+  // `gave_up` maps each node of the `given_up_nodes` of jobs' records to the uids of these jobs.
+  std::map<std::string, std::set<std::string>> gave_up;
   bool any_lost = false;
   Unsettled unsettled;
   Surroundings surroundings;

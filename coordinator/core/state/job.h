@@ -200,9 +200,6 @@ struct JobAccount {
   // `shares` is what the job is charged for. `lost_shares` is the part of that on lost nodes (charged_nodes.h).
   Shares shares;
   Shares lost_shares;
-  // `given_up` holds the parts of nodes that the job gave up in the newest turn. Their agents do not know that before
-  // the turn is saved.
-  std::vector<v1::JobRecord::ChargedNode> given_up;
   // `rate_is_old` says that prices have changed since the status got its rate.
   bool rate_is_old = false;
   // `budget_room` is for how many more slots the job's budget has room (spending.h).

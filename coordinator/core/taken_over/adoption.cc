@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/account/absence.h"
-#include "coordinator/core/account/charged_nodes.h"
 #include "coordinator/core/certainty/certainty.h"
+#include "coordinator/core/charges/absence.h"
+#include "coordinator/core/charges/charged_nodes.h"
 #include "coordinator/core/choices/memory_shortage.h"
 #include "coordinator/core/generation/membership_flaws.h"
 #include "coordinator/core/generation/retries.h"

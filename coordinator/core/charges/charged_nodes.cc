@@ -1,4 +1,4 @@
-#include "coordinator/core/account/charged_nodes.h"
+#include "coordinator/core/charges/charged_nodes.h"
 
 #include <algorithm>
 #include <map>
@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "coordinator/core/account/charges.h"
 #include "coordinator/core/account/costs.h"
-#include "coordinator/core/account/lost_charges.h"
 #include "coordinator/core/account/spending.h"
+#include "coordinator/core/charges/charges.h"
+#include "coordinator/core/charges/given_up.h"
+#include "coordinator/core/charges/lost_charges.h"
 
 namespace rekindle::core {
 namespace {
@@ -21,14 +22,6 @@ struct Held {
   const NodeState* node = nullptr;
   double part = 0;
 };
-
-// Notes that the job is no longer charged for a part of a node that is heard of.
-void NoteGivenUp(Turn& turn, Job& job, const Charged& before, double part) {
-  if (part <= kNothing) return;
-  if (job.account.given_up.empty()) turn.state.gave_up.push_back(job.record.job().uid());
-  job.account.given_up.push_back(before);
-  job.account.given_up.back().set_part(part);
-}
 
 // Returns which part of a node the job is still charged for, beyond the slots that it has there now: the part with
 // trainers that may return after a restart of the coordinator, or that do not know yet that they have to stop. It is at
@@ -171,6 +164,7 @@ void ShareNodes(Turn& turn) {
   }
   for (auto& [uid, job] : turn.state.jobs) {
     std::vector<Held>& held = now[uid];
+    if (!job.record.given_up_nodes().empty()) LoseGivenUp(turn, job);
     if (IsSettled(job, held)) continue;
     job.account.charged_for.clear();
     if (HoldsTheSame(job, held) && IsChargedForHeld(job)) {
@@ -204,15 +198,8 @@ void ShareNodes(Turn& turn) {
   }
 }
 
-void ForgetGivenUp(State& state) {
-  for (const std::string& uid : std::exchange(state.gave_up, {})) {
-    const auto job = state.jobs.find(uid);
-    if (job != state.jobs.end()) job->second.account.given_up.clear();
-  }
-}
-
 bool MayBeCharged(const Job& job) {
-  return !IsOver(job) || !job.account.shares.empty() || !job.account.given_up.empty();
+  return !IsOver(job) || !job.account.shares.empty() || !job.record.given_up_nodes().empty();
 }
 
 void HoldMembers(const State& state, Job& job) {

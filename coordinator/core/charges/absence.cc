@@ -1,10 +1,10 @@
-#include "coordinator/core/account/absence.h"
+#include "coordinator/core/charges/absence.h"
 
 #include <algorithm>
 
-#include "coordinator/core/account/charged_nodes.h"
-#include "coordinator/core/account/charges.h"
 #include "coordinator/core/account/costs.h"
+#include "coordinator/core/charges/charged_nodes.h"
+#include "coordinator/core/charges/charges.h"
 
 namespace rekindle::core {
 namespace {
@@ -18,25 +18,12 @@ void MoveGrants(const Turn& turn, double step, Job& job) {
       if (node.until() > 0) node.set_until(std::max(1.0, node.until() + step));
     }
   }
+  for (Charged& node : *record.mutable_given_up_nodes()) {
+    if (node.until() > 0) node.set_until(std::max(1.0, node.until() + step));
+    node.set_since(std::max(1.0, node.since() + step));
+  }
   turn.Save(job);
 }
-// Returns which part of the node no job has slots of.
-double FreePart(const State& state, const std::string& name) {
-  const auto node = state.nodes.find(name);
-  if (node == state.nodes.end()) return 1;
-  return 1 - static_cast<double>(node->second.slots.size()) / std::max(1, node->second.record.slots());
-}
-
-// Charges the job for the nodes that it gave up in the turn before. No agent knew that while the turn could not be
-// saved, so agents may have run trainers of the job all that time. Whoever has got the slots since pays for them.
-void ChargeForGivenUp(const State& state, Job& job, double since, double now) {
-  for (Charged node : job.account.given_up) {
-    node.set_part(std::min(node.part(), FreePart(state, node.node())));
-    if (node.until() == 0) node.set_until(job.record.granted_until());
-    ChargeFor(state, job, node, since, std::min(now, EndsBy(state, node)), /*heard=*/true);
-  }
-}
-
 }  // namespace
 
 void CountAbsence(Turn& turn, Job& job) {
@@ -57,7 +44,6 @@ void CountAbsence(Turn& turn, Job& job) {
     if (held.until() == 0) held.set_until(job.record.granted_until());
     ChargeFor(turn.state, job, held, since, std::min(now, EndsBy(turn.state, held)), /*heard=*/true);
   }
-  ChargeForGivenUp(turn.state, job, since, now);
   v1::Cost* cost = CostOf(job);
   cost->set_until(now);
   if (!job.record.held_nodes().empty()) cost->set_hours(cost->hours() + (now - since) / kHour);

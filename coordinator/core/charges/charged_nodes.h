@@ -1,6 +1,6 @@
 // Decides which nodes a job is charged for: those that it has slots of, and those that it has lost (lost_charges.h).
-#ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGED_NODES_H_
-#define REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGED_NODES_H_
+#ifndef REKINDLE_COORDINATOR_CORE_CHARGES_CHARGED_NODES_H_
+#define REKINDLE_COORDINATOR_CORE_CHARGES_CHARGED_NODES_H_
 
 #include "coordinator/core/state/core_state.h"
 
@@ -15,9 +15,6 @@ void ChangeCharged(State& state, NodeState& node);
 // was lost. A job that is over is charged at once for what its lost nodes may still cost.
 void ShareNodes(Turn& turn);
 
-// Forgets which nodes jobs gave up in the turn before. The caller must call this before each turn decides anything.
-void ForgetGivenUp(State& state);
-
 // Returns false where the job is over and, as far as its nodes have said, none of its trainers runs any more.
 bool MayBeCharged(const Job& job);
 
@@ -27,4 +24,4 @@ void HoldMembers(const State& state, Job& job);
 
 }  // namespace rekindle::core
 
-#endif  // REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGED_NODES_H_
+#endif  // REKINDLE_COORDINATOR_CORE_CHARGES_CHARGED_NODES_H_

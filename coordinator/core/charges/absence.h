@@ -1,6 +1,6 @@
 // Charges jobs for time that the coordinator did not see pass: it was away, or its machine's clock was set.
-#ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_ABSENCE_H_
-#define REKINDLE_COORDINATOR_CORE_ACCOUNT_ABSENCE_H_
+#ifndef REKINDLE_COORDINATOR_CORE_CHARGES_ABSENCE_H_
+#define REKINDLE_COORDINATOR_CORE_CHARGES_ABSENCE_H_
 
 #include "coordinator/core/state/core_state.h"
 
@@ -18,4 +18,4 @@ void FollowClock(const Turn& turn, double step, Job& job);
 
 }  // namespace rekindle::core
 
-#endif  // REKINDLE_COORDINATOR_CORE_ACCOUNT_ABSENCE_H_
+#endif  // REKINDLE_COORDINATOR_CORE_CHARGES_ABSENCE_H_

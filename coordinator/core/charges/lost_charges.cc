@@ -1,4 +1,4 @@
-#include "coordinator/core/account/lost_charges.h"
+#include "coordinator/core/charges/lost_charges.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +23,8 @@ double ChargedUntil(const Turn& turn, const Job& job, const Charged& held) {
   if (!std::isinf(silence)) return UnixNow(turn) + silence;
   return held.until() > 0 ? held.until() + common::kMachineEndSeconds : UnixNow(turn);
 }
-// Trainers of the job may still run on a node that the job has lost. From now on the job is charged for the part of the
-// node with these trainers as for a node that it holds. Until now it was charged for `part` of the node as a lost one.
+}  // namespace
+
 void HoldWhatRuns(const NodeState& node, double part, Job& job) {
   part = std::min(part, RunningPart(node, job.record.job().uid()));
   if (part <= kNothing) return;
@@ -40,7 +40,6 @@ void HoldWhatRuns(const NodeState& node, double part, Job& job) {
     known->clear_until();
   }
 }
-}  // namespace
 
 void NoteLost(Turn& turn, Job& job, const Charged& node, double part) {
   CountCosts(turn, job);

@@ -1,4 +1,4 @@
-#include "coordinator/core/account/charges.h"
+#include "coordinator/core/charges/charges.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Provides what charges for held nodes and charges for lost nodes have in common.
-#ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGES_H_
-#define REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGES_H_
+#ifndef REKINDLE_COORDINATOR_CORE_CHARGES_CHARGES_H_
+#define REKINDLE_COORDINATOR_CORE_CHARGES_CHARGES_H_
 
 #include <string>
 #include <string_view>
@@ -15,6 +15,12 @@ using Charged = v1::JobRecord::ChargedNode;
 inline constexpr double kNothing = 1e-9;
 
 Charged DescribeCharged(std::string_view name, const NodeState& node, double part);
+
+// Returns the description of another part of the same node.
+inline Charged DescribePart(Charged charged, double part) {
+  charged.set_part(part);
+  return charged;
+}
 
 // Returns whether `charged` and `node` are the same machine. A node whose folder was wiped is still on the same
 // machine.
@@ -37,4 +43,4 @@ void WakeAtEnds(Turn& turn, Job& job);
 
 }  // namespace rekindle::core
 
-#endif  // REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGES_H_
+#endif  // REKINDLE_COORDINATOR_CORE_CHARGES_CHARGES_H_
