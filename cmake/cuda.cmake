@@ -34,6 +34,8 @@ function(rk_cuda_objects out)
   set(objects)
   foreach(source ${ARGN})
     set(object "${CMAKE_CURRENT_BINARY_DIR}/${source}.o")
+    cmake_path(GET object PARENT_PATH folder)
+    file(MAKE_DIRECTORY "${folder}")
     add_custom_command(
       OUTPUT "${object}"
       COMMAND "${cuda_root}/bin/nvcc" -ccbin "${CMAKE_CXX_COMPILER}" -std=c++20 -O3 -fmad=false

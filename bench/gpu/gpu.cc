@@ -49,8 +49,8 @@ int Run(const std::string& path) {
   const absl::Status probed = plugin->Probe();
   PrintCheck("probe", probed.ok() ? "" : std::string(probed.message()));
   MeasureCopy();
-  CheckStepKernels(*plugin->api().training);
-  CheckModelKernels(*plugin->api().training);
+  CheckStepKernels(*plugin->api().kernels);
+  CheckModelKernels(*plugin->api().layers);
   CheckNccl(plugin->api().nccl, devices);
   return 0;
 }

@@ -15,9 +15,10 @@ PROGRAM, TRAIN = "rekindle-bench-gpu", "rekindle-bench-gpu-train"
 PEER = pathlib.Path(__file__).with_name("_gpu_torch.py")
 NO_GPU = 3
 RATES = dict.fromkeys((
-    "copy", "accumulate_float", "accumulate_fixed", "norm_float", "norm_fixed", "norm_of_infinity", "adamw_float",
-    "adamw_fixed", "layer_norm_forward", "layer_norm_backward", "gelu_forward", "gelu_backward", "cross_entropy"),
-    HIGHER)
+    "copy", "accumulate_float", "accumulate_fixed", "squares_float", "squares_fixed", "squares_of_infinity",
+    "update_adamw_float", "update_adamw_fixed", "update_lion_float", "update_lion_fixed", "update_sgd_float",
+    "update_sgd_fixed", "running_mean", "to_bf16", "from_bf16", "hash", "layer_norm_forward", "layer_norm_backward",
+    "gelu_forward", "gelu_backward", "cross_entropy"), HIGHER)
 NCCL = {"nccl_all_reduce_bus": HIGHER}
 TRAINING = {"gpt2_tokens_per_second": HIGHER, "gpt2_compute_share_of_step": NEITHER}
 METRICS = {**RATES, **NCCL, **TRAINING}

@@ -6,10 +6,10 @@
 
 namespace rekindle::gpu {
 
-// Compares accumulation, norm and optimizer with the CPU kernels, and measures how fast they are.
-void CheckStepKernels(const RekindleCudaTraining& kernels);
+// Compares the kernels of a step with those of the processor, and measures how fast they are.
+void CheckStepKernels(const RekindleKernels& kernels);
 // Compares layer norm, GELU and cross-entropy with the CPU kernels, and measures how fast they are.
-void CheckModelKernels(const RekindleCudaTraining& kernels);
+void CheckModelKernels(const RekindleLayers& layers);
 // Runs an all-reduce between the GPUs of this machine by NCCL.
 void CheckNccl(const RekindleNcclApi* nccl, int devices);
 

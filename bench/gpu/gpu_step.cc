@@ -1,22 +1,37 @@
+// Runs each kernel of a step on the GPU and on the processor with the same arguments, and compares what they write.
+#include <cctype>
 #include <cmath>
+#include <cstring>
 #include <limits>
-#include <tuple>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/gpu/gpu_device.h"
 #include "bench/gpu/gpu_parts.h"
-#include "kernels/cuda/half_bits.h"
-#include "kernels/optimizers/adamw.h"
-#include "kernels/sums/accumulate.h"
 #include "kernels/sums/fixed_point.h"
-#include "kernels/sums/sum_of_squares.h"
+#include "kernels/table/host_kernels.h"
 
 namespace rekindle::gpu {
 namespace {
 
 constexpr std::size_t kElements = (32 << 20) + 77;
 constexpr int kExponent = 30;
-constexpr double kTokens = 2048;
+
+// Holds an array twice: in the memory of the processor and in that of the GPU.
+template <typename T>
+class Both {
+ public:
+  explicit Both(std::vector<T> values) : host_(std::move(values)), device_(host_) {}
+  explicit Both(std::size_t n) : Both(std::vector<T>(n)) {}
+  // Returns the address of the array on the GPU, or on the processor.
+  T* On(bool gpu) { return gpu ? device_.get() : host_.data(); }
+  std::string Differs(const char* name) const { return Difference(name, device_.Host(), host_); }
+
+ private:
+  std::vector<T> host_;
+  Array<T> device_;
+};
 
 std::string FirstOf(std::initializer_list<std::string> problems) {
   for (const std::string& problem : problems) {
@@ -25,68 +40,71 @@ std::string FirstOf(std::initializer_list<std::string> problems) {
   return "";
 }
 
-float FloatOf(uint32_t bits) { return std::bit_cast<float>(bits); }
+std::string Lower(std::string name) {
+  for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
+  return name;
+}
 
-void Accumulate(const RekindleCudaTraining& kernels) {
-  const std::vector<float> first = Values(kElements, 1, 1e-2f);
-  std::vector<float> second = Values(kElements, 2, 1e-2f);
-  const auto n = static_cast<int64_t>(kElements);
-  const Array<float> gradient(first), sum(kElements);
-  const Array<int64_t> fixed(kElements);
-  const Array<uint32_t> largest(1), largest_fixed(1);
-  RekindleCudaAccumulate to_float = {.gradient = gradient.get(),
-                                     .n = kElements,
-                                     .first = 1,
-                                     .sum = sum.get(),
-                                     .factor = 0x1p-7f,
-                                     .largest = largest.get()};
-  RekindleCudaAccumulate to_fixed = to_float;
-  to_fixed.fixed = fixed.get();
-  to_fixed.exponent = kExponent;
-  to_fixed.largest = largest_fixed.get();
-  Call(kernels.accumulate, to_float);
-  Call(kernels.accumulate, to_fixed);
-  const Array<float> gradient2(second);
-  to_float.gradient = to_fixed.gradient = gradient2.get();
-  to_float.first = to_fixed.first = 0;
-  Call(kernels.accumulate, to_float);
-  Call(kernels.accumulate, to_fixed);
+// Runs a kernel in both places. `arguments` returns its arguments for the GPU, or for the processor.
+template <typename Arguments, typename Make>
+void CallBoth(RekindleKernel<Arguments> RekindleKernels::*kernel, const RekindleKernels& gpu, const Make& arguments) {
+  const Arguments on_gpu = arguments(true), on_host = arguments(false);
+  Call(gpu.*kernel, on_gpu);
+  (void)(kernels::HostKernels().*kernel)(&on_host, nullptr, nullptr, 0);
+}
 
-  std::vector<float> expected(kElements);
-  std::vector<int64_t> expected_fixed(kElements);
-  float most = kernels::AccumulateFloat(first.data(), n, 0x1p-7f, true, expected.data());
-  most = std::max(most, kernels::AccumulateFloat(second.data(), n, 0x1p-7f, false, expected.data()));
-  kernels::AccumulateFixed(first.data(), n, kExponent, true, expected_fixed.data());
-  kernels::AccumulateFixed(second.data(), n, kExponent, false, expected_fixed.data());
-  PrintCheck("accumulate",
-             FirstOf({Difference("sum", sum.Host(), expected), Difference("fixed", fixed.Host(), expected_fixed),
-                      Difference("largest", {FloatOf(largest.Host()[0])}, std::vector<float>{most}),
-                      Difference("largest", {FloatOf(largest_fixed.Host()[0])}, std::vector<float>{most})}));
-
-  second[kElements - 5] = std::numeric_limits<float>::quiet_NaN();
-  const Array<float> bad(second);
-  to_float.gradient = bad.get();
-  Call(kernels.accumulate, to_float);
-  PrintCheck("accumulate finds NaN", Difference("largest", {FloatOf(largest.Host()[0])},
-                                                std::vector<float>{std::numeric_limits<float>::infinity()}));
-  to_float.gradient = gradient.get();
-  PrintRate("accumulate_float", 12.0 * kElements, [&] { Call(kernels.accumulate, to_float); });
-  PrintRate("accumulate_fixed", 20.0 * kElements, [&] { Call(kernels.accumulate, to_fixed); });
+void Accumulate(const RekindleKernels& gpu) {
+  Both<float> first(Values(kElements, 1, 1e-2f)), second(Values(kElements, 2, 1e-2f)), sum(kElements);
+  Both<int64_t> fixed(kElements);
+  Both<uint32_t> largest(1), largest_fixed(1);
+  const auto to_float = [&](Both<float>& gradient, bool is_first) {
+    return [&, is_first](bool on) {
+      return RekindleAccumulate{.gradient = gradient.On(on),
+                                .n = kElements,
+                                .first = is_first ? 1u : 0u,
+                                .sum = sum.On(on),
+                                .factor = 0x1p-7f,
+                                .largest = largest.On(on)};
+    };
+  };
+  const auto to_fixed = [&](Both<float>& gradient, bool is_first) {
+    return [&, is_first](bool on) {
+      return RekindleAccumulate{.gradient = gradient.On(on),
+                                .n = kElements,
+                                .first = is_first ? 1u : 0u,
+                                .fixed = fixed.On(on),
+                                .exponent = kExponent,
+                                .largest = largest_fixed.On(on)};
+    };
+  };
+  CallBoth(&RekindleKernels::accumulate, gpu, to_float(first, true));
+  CallBoth(&RekindleKernels::accumulate, gpu, to_float(second, false));
+  CallBoth(&RekindleKernels::accumulate, gpu, to_fixed(first, true));
+  CallBoth(&RekindleKernels::accumulate, gpu, to_fixed(second, false));
+  PrintCheck("accumulate", FirstOf({sum.Differs("sum"), fixed.Differs("fixed"), largest.Differs("largest"),
+                                    largest_fixed.Differs("largest of fixed")}));
+  std::vector<float> bad = Values(kElements, 2, 1e-2f);
+  bad[kElements - 5] = std::numeric_limits<float>::quiet_NaN();
+  Both<float> with_nan(bad);
+  CallBoth(&RekindleKernels::accumulate, gpu, to_float(with_nan, false));
+  PrintCheck("accumulate finds NaN", largest.Differs("largest"));
+  const RekindleAccumulate floats = to_float(first, false)(true), integers = to_fixed(first, false)(true);
+  PrintRate("accumulate_float", 12.0 * kElements, [&] { Call(gpu.accumulate, floats); });
+  PrintRate("accumulate_fixed", 20.0 * kElements, [&] { Call(gpu.accumulate, integers); });
 }
 
 // Returns the pieces of parameters whose sizes are no multiples of a block. They are cut at blocks of 64 Ki elements,
 // as worker/train/arithmetic/gradient_norm.cc cuts them.
-std::vector<RekindleCudaNormPiece> Pieces(bool fixed) {
+std::vector<RekindlePiece> Pieces() {
   constexpr int64_t kBlock = 65536;
-  std::vector<RekindleCudaNormPiece> pieces;
+  std::vector<RekindlePiece> pieces;
   int64_t end = 0;
   for (int parameter = 0; end < static_cast<int64_t>(kElements); ++parameter) {
     int64_t at = end;
     end = std::min(static_cast<int64_t>(kElements), end + (parameter % 3 == 0 ? 1000'003 : 77 * parameter + 1));
     while (at < end) {
       const int64_t stop = std::min(end, (at / kBlock + 1) * kBlock);
-      pieces.push_back(
-          {at, static_cast<int32_t>(stop - at), fixed ? kExponent + parameter % 2 : 0, stop % kBlock == 0});
+      pieces.push_back({at, stop - at});
       at = stop;
     }
   }
@@ -94,116 +112,125 @@ std::vector<RekindleCudaNormPiece> Pieces(bool fixed) {
 }
 
 template <typename T>
-double SquaresOnCpu(const std::vector<T>& x, const std::vector<RekindleCudaNormPiece>& pieces) {
-  double total = 0, block = 0;
-  for (const RekindleCudaNormPiece& piece : pieces) {
-    block += std::ldexp(kernels::SumOfSquares(x.data() + piece.offset, piece.count), -2 * piece.exponent);
-    if (piece.ends_block == 0) continue;
-    total += block;
-    block = 0;
-  }
-  return total + block;
+void Squares(const RekindleKernels& gpu, const char* name, const std::vector<T>& values) {
+  Both<T> gradient(values);
+  Both<RekindlePiece> pieces(Pieces());
+  const std::size_t n = Pieces().size();
+  Both<double> squares(n);
+  const auto arguments = [&](bool on) {
+    RekindleSquares args = {.pieces = pieces.On(on), .n_pieces = n, .squares = squares.On(on)};
+    if constexpr (std::is_same_v<T, float>) args.values = gradient.On(on);
+    if constexpr (!std::is_same_v<T, float>) args.fixed = gradient.On(on);
+    return args;
+  };
+  CallBoth(&RekindleKernels::squares, gpu, arguments);
+  PrintCheck(name, squares.Differs("squares"));
+  const RekindleSquares on_gpu = arguments(true);
+  PrintRate(name, static_cast<double>(sizeof(T) * kElements), [&] { Call(gpu.squares, on_gpu); });
 }
 
-RekindleCudaStep StepOnCpu(double squares, double clip_norm) {
-  const double norm = std::sqrt(squares) / kTokens;
-  if (!std::isfinite(norm)) return {squares, norm, 0, 1};
-  return {squares, norm, (clip_norm > 0 ? std::min(1.0, clip_norm / (norm + 1e-6)) : 1.0) / kTokens, 0};
-}
-
+// Makes two steps in place, and a third one beside the old values.
 template <typename T>
-void Norm(const RekindleCudaTraining& kernels, const char* name, std::vector<T> x) {
-  constexpr bool kFixed = std::is_same_v<T, int64_t>;
-  const std::vector<RekindleCudaNormPiece> pieces = Pieces(kFixed);
-  const Array<T> device(x);
-  const Array<RekindleCudaNormPiece> device_pieces(pieces);
-  const Array<double> squares(pieces.size());
-  const Array<RekindleCudaStep> step(1);
-  RekindleCudaNorm args = {.pieces = device_pieces.get(),
-                           .n_pieces = pieces.size(),
-                           .squares = squares.get(),
-                           .count = kTokens,
-                           .clip_norm = 1e-5,
-                           .step = step.get()};
-  if constexpr (kFixed) args.fixed = device.get();
-  if constexpr (!kFixed) args.values = device.get();
-  Call(kernels.norm, args);
-  const RekindleCudaStep got = step.Host()[0], want = StepOnCpu(SquaresOnCpu(x, pieces), args.clip_norm);
-  PrintCheck(name, Difference("squares, norm, scale, found_inf",
-                              {got.squares, got.grad_norm, got.scale, static_cast<double>(got.found_inf)},
-                              std::vector<double>{want.squares, want.grad_norm, want.scale,
-                                                  static_cast<double>(want.found_inf)}));
-  PrintRate(name, static_cast<double>(sizeof(T) * kElements), [&] { Call(kernels.norm, args); });
+void Update(const RekindleKernels& gpu, RekindleOptimizer optimizer, const std::string& name,
+            const std::vector<T>& values) {
+  std::vector<float> positive = Values(kElements, 5, 1e-6f);
+  for (float& value : positive) value = std::abs(value);
+  Both<float> weights(Values(kElements, 3, 1e-2f)), first(Values(kElements, 4, 1e-4f)), second(std::move(positive));
+  Both<float> beside(kElements);
+  Both<uint16_t> bf16(kElements), fp16(kElements);
+  Both<T> gradient(values);
+  const auto arguments = [&](int64_t step, bool in_place) {
+    return [&, step, in_place](bool on) {
+      RekindleUpdate args = {.optimizer = optimizer,
+                             .learning_rate = 1e-3,
+                             .weight_decay = 0.1,
+                             .beta1 = 0.9,
+                             .beta2 = 0.95,
+                             .epsilon = 1e-8,
+                             .momentum = 0.9,
+                             .step = step,
+                             .scale = 0.75 / 2048,
+                             .n = kElements,
+                             .weights = weights.On(on),
+                             .first_moment = first.On(on),
+                             .second_moment = second.On(on),
+                             .new_weights = in_place ? weights.On(on) : beside.On(on)};
+      if (in_place) {
+        args.new_first_moment = first.On(on);
+        args.new_second_moment = second.On(on);
+        args.bf16 = bf16.On(on);
+        args.fp16 = fp16.On(on);
+      }
+      if constexpr (std::is_same_v<T, float>) args.values = gradient.On(on);
+      if constexpr (!std::is_same_v<T, float>) args.fixed = gradient.On(on), args.scale *= std::ldexp(1.0, -kExponent);
+      return args;
+    };
+  };
+  for (int64_t step = 1; step <= 3; ++step) CallBoth(&RekindleKernels::update, gpu, arguments(step, step <= 2));
+  PrintCheck(name,
+             FirstOf({weights.Differs("weights"), first.Differs("first_moment"), second.Differs("second_moment"),
+                      beside.Differs("weights beside the old ones"), bf16.Differs("bf16"), fp16.Differs("fp16")}));
+  RekindleUpdate on_gpu = arguments(1, true)(true);
+  on_gpu.fp16 = nullptr;
+  PrintRate(name, (24.0 + 2 + sizeof(T)) * kElements, [&] { Call(gpu.update, on_gpu); });
 }
 
-struct Weights {
-  std::vector<float> weights = Values(kElements, 3, 1e-2f), first = Values(kElements, 4, 1e-4f),
-                     second = Values(kElements, 5, 1e-6f);
-};
+void Words(const RekindleKernels& gpu) {
+  Both<float> values(Values(kElements, 7)), back(kElements);
+  Both<uint16_t> halves(kElements);
+  Both<uint64_t> hash(1);
+  const auto to = [&](bool on) { return RekindleToBf16{values.On(on), kElements, halves.On(on)}; };
+  const auto from = [&](bool on) { return RekindleFromBf16{halves.On(on), kElements, back.On(on)}; };
+  const auto words = [&](bool on) {
+    return RekindleHash{reinterpret_cast<uint32_t*>(back.On(on)), kElements, hash.On(on), 3};
+  };
+  CallBoth(&RekindleKernels::to_bf16, gpu, to);
+  CallBoth(&RekindleKernels::from_bf16, gpu, from);
+  CallBoth(&RekindleKernels::hash, gpu, words);
+  PrintCheck("bf16 and hash", FirstOf({halves.Differs("bf16"), back.Differs("float"), hash.Differs("hash")}));
+  PrintRate("to_bf16", 6.0 * kElements, [&, args = to(true)] { Call(gpu.to_bf16, args); });
+  PrintRate("from_bf16", 6.0 * kElements, [&, args = from(true)] { Call(gpu.from_bf16, args); });
+  PrintRate("hash", 4.0 * kElements, [&, args = words(true)] { Call(gpu.hash, args); });
+}
 
-// Makes two steps on the device and on the CPU. Then it makes a step whose gradient is not finite, which must change
-// nothing.
-template <typename T>
-void Adamw(const RekindleCudaTraining& kernels, const char* name, const std::vector<T>& gradient) {
-  constexpr bool kFixed = std::is_same_v<T, int64_t>;
-  Weights cpu;
-  for (float& value : cpu.second) value = std::abs(value);
-  const Array<float> weights(cpu.weights), first(cpu.first), second(cpu.second);
-  const Array<T> device(gradient);
-  const Array<uint16_t> bf16(kElements), fp16(kElements);
-  const double scale = 0.75 / kTokens, unit = kFixed ? std::ldexp(1.0, -kExponent) : 1;
-  const Array<RekindleCudaStep> step(std::vector<RekindleCudaStep>{{1, 1, scale, 0}});
-  const Array<RekindleCudaStep> skipped(std::vector<RekindleCudaStep>{{1, 1, 0, 1}});
-  RekindleCudaAdamw args = {.step = step.get(),
-                            .unit = unit,
-                            .n = kElements,
-                            .weights = weights.get(),
-                            .first_moment = first.get(),
-                            .second_moment = second.get(),
-                            .bf16 = bf16.get(),
-                            .fp16 = fp16.get()};
-  if constexpr (kFixed) args.fixed = device.get();
-  if constexpr (!kFixed) args.values = device.get();
-  for (int64_t i = 1; i <= 2; ++i) {
-    args.factors = kernels::MakeAdamw(1e-3, 0.9, 0.95, 1e-8, 0.1, i);
-    Call(kernels.adamw, args);
-    if constexpr (kFixed) {
-      kernels::AdamwUpdate(args.factors, gradient.data(), scale * unit, kElements, cpu.weights.data(), cpu.first.data(),
-                           cpu.second.data());
-    } else {
-      kernels::AdamwUpdate(args.factors, gradient.data(), static_cast<float>(scale), kElements, cpu.weights.data(),
-                           cpu.first.data(), cpu.second.data());
-    }
-  }
-  args.step = skipped.get();
-  Call(kernels.adamw, args);
-  std::vector<uint16_t> cpu_bf16, cpu_fp16;
-  for (const float weight : cpu.weights) {
-    cpu_bf16.push_back(cuda::Bf16Bits(weight));
-    cpu_fp16.push_back(cuda::Fp16Bits(weight));
-  }
-  PrintCheck(name, FirstOf({Difference("weights", weights.Host(), cpu.weights),
-                            Difference("first_moment", first.Host(), cpu.first),
-                            Difference("second_moment", second.Host(), cpu.second),
-                            Difference("bf16", bf16.Host(), cpu_bf16), Difference("fp16", fp16.Host(), cpu_fp16)}));
-  args.step = step.get();
-  args.fp16 = nullptr;
-  PrintRate(name, (24.0 + 2 + sizeof(T)) * kElements, [&] { Call(kernels.adamw, args); });
+void RunningMean(const RekindleKernels& gpu, const std::vector<int64_t>& values) {
+  Both<int64_t> fixed(values);
+  Both<float> floats(Values(kElements, 8)), mean(Values(kElements, 9));
+  const auto of_floats = [&](bool on) {
+    return RekindleRunningMean{.values = floats.On(on), .n = kElements, .count = 7, .rate = 0.1, .mean = mean.On(on)};
+  };
+  const auto of_integers = [&](bool on) {
+    return RekindleRunningMean{.fixed = fixed.On(on),
+                               .unit = std::ldexp(1.0, -kExponent),
+                               .n = kElements,
+                               .count = 7,
+                               .rate = 0.1,
+                               .mean = mean.On(on)};
+  };
+  CallBoth(&RekindleKernels::running_mean, gpu, of_floats);
+  CallBoth(&RekindleKernels::running_mean, gpu, of_integers);
+  PrintCheck("running_mean", mean.Differs("mean"));
+  PrintRate("running_mean", 16.0 * kElements, [&, args = of_integers(true)] { Call(gpu.running_mean, args); });
 }
 
 }  // namespace
 
-void CheckStepKernels(const RekindleCudaTraining& kernels) {
-  Accumulate(kernels);
+void CheckStepKernels(const RekindleKernels& gpu) {
+  Accumulate(gpu);
   std::vector<float> gradient = Values(kElements, 6);
   std::vector<int64_t> fixed(kElements);
   kernels::AccumulateFixed(gradient.data(), static_cast<int64_t>(kElements), kExponent, true, fixed.data());
-  Norm(kernels, "norm_float", gradient);
-  Norm(kernels, "norm_fixed", fixed);
-  Adamw(kernels, "adamw_float", gradient);
-  Adamw(kernels, "adamw_fixed", fixed);
+  Squares(gpu, "squares_float", gradient);
+  Squares(gpu, "squares_fixed", fixed);
+#define REKINDLE_CHECK(Name)                                                   \
+  Update(gpu, kRekindle##Name, "update_" + Lower(#Name) + "_float", gradient); \
+  Update(gpu, kRekindle##Name, "update_" + Lower(#Name) + "_fixed", fixed);
+  REKINDLE_ELEMENTWISE_OPTIMIZERS(REKINDLE_CHECK)
+#undef REKINDLE_CHECK
+  RunningMean(gpu, fixed);
+  Words(gpu);
   gradient[kElements / 2] = -std::numeric_limits<float>::infinity();
-  Norm(kernels, "norm_of_infinity", gradient);
+  Squares(gpu, "squares_of_infinity", gradient);
 }
 
 }  // namespace rekindle::gpu

@@ -9,11 +9,11 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cuda/half_bits.h"
-#include "kernels/cuda/layer_norm_order.h"
-#include "kernels/cuda/training_api.h"
+#include "kernels/cuda/layers/layer_norm_order.h"
 #include "kernels/layers/gelu.h"
 #include "kernels/layers/layer_norm.h"
+#include "kernels/vector/bfloat16_element.h"
+#include "kernels/vector/half_element.h"
 #include "kernels/vector/scalar_math.h"
 #include "kernels/vector/vector_math.h"
 
@@ -54,15 +54,15 @@ TEST(CudaArithmetic, SixteenBitsAreTheCompilers) {
   EachPattern([](float x) {
     const auto fp16 = std::bit_cast<uint16_t>(static_cast<_Float16>(x));
     if (std::isnan(x)) {
-      ASSERT_EQ(Fp16Bits(x) & 0x7e00, 0x7e00) << Bits(x);
-      ASSERT_EQ(Bf16Bits(x) & 0x7fc0, 0x7fc0) << Bits(x);
+      ASSERT_EQ(kernels::ToFp16(x) & 0x7e00, 0x7e00) << Bits(x);
+      ASSERT_EQ(common::ToBf16(x) & 0x7fc0, 0x7fc0) << Bits(x);
       return;
     }
-    ASSERT_EQ(Fp16Bits(x), fp16) << x;
-    // Bf16Bits returns the nearer one of the two bfloat16 values around x. Ties go to the even one.
+    ASSERT_EQ(kernels::ToFp16(x), fp16) << x;
+    // ToBf16 returns the nearer one of the two bfloat16 values around x. Ties go to the even one.
     const uint32_t low = Bits(x) & 0xffff0000, rest = Bits(x) & 0xffff;
     const bool up = rest > 0x8000 || (rest == 0x8000 && (low >> 16 & 1) != 0);
-    ASSERT_EQ(Bf16Bits(x), (low >> 16) + up) << x;
+    ASSERT_EQ(common::ToBf16(x), (low >> 16) + up) << x;
   });
 }
 

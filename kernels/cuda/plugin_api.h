@@ -11,13 +11,14 @@
 #include <cstdint>
 
 #include "kernels/cuda/device_api.h"
-#include "kernels/cuda/training_api.h"
+#include "kernels/layers/layer_table.h"
+#include "kernels/table/kernel_table.h"
 
 // RekindleNcclApi is defined in worker/comm/nccl/nccl_api.h.
 struct RekindleNcclApi;
 
 // The version of the plugin's table is raised with every change of the table. A loader refuses any other version.
-inline constexpr std::uint32_t kRekindleCudaApiVersion = 5;
+inline constexpr std::uint32_t kRekindleCudaApiVersion = 6;
 inline constexpr char kRekindleCudaApiSymbol[] = "rekindle_cuda_api";
 
 // Says where split_half puts its results. All pointers are to device memory, and the caller must have set the counters
@@ -62,8 +63,9 @@ struct RekindleCudaApi {
   // `device` is the table of memory, queues, marks and copies.
   const RekindleCudaDevice* device;
 
-  // `training` is the table of the kernels of a training step.
-  const RekindleCudaTraining* training;
+  // `kernels` is the table of the kernels of a training step, and `layers` that of the kernels of a model's layers.
+  const RekindleKernels* kernels;
+  const RekindleLayers* layers;
 
   // `nccl` is the table of NCCL. It is null in a build without NCCL's header.
   const RekindleNcclApi* nccl;

@@ -9,7 +9,7 @@
 
 namespace rekindle::cuda {
 
-// Sets out[i] = Bf16Bits(in[i] * scale) in device memory, asynchronously on the stream. Returns the error of the
+// Sets out[i] = common::ToBf16(in[i] * scale) in device memory, asynchronously on the stream. Returns the error of the
 // launch.
 cudaError_t ScaleToBf16(const float* in, std::uint16_t* out, std::size_t n, float scale, cudaStream_t stream);
 

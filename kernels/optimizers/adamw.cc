@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/optimizers/adamw_element.h"
+#include "kernels/optimizers/update.h"
 #include "kernels/sums/scaled_gradient.h"
 
 namespace rekindle::kernels {
@@ -22,7 +23,7 @@ REKINDLE_INLINE void Update(const Adamw& adamw, const Gradient* __restrict gradi
   // The factors are copied, because the compiler would otherwise assume that the stores to the arrays may change them.
   const Adamw a = adamw;
   for (int64_t i = 0; i < n; ++i) {
-    const AdamwElement e = UpdateElement(a, Scaled(gradient[i], scale), {weights[i], first[i], second[i]});
+    const Element e = UpdateElement(a, Scaled(gradient[i], scale), {weights[i], first[i], second[i]});
     first[i] = e.first;
     second[i] = e.second;
     weights[i] = e.weight;
@@ -41,6 +42,10 @@ Adamw MakeAdamw(double learning_rate, double beta1, double beta2, double epsilon
           .step_size = static_cast<float>(learning_rate / (1 - Power(beta1, step)))};
 }
 
+Adamw AdamwOf(const RekindleUpdate& u) {
+  return MakeAdamw(u.learning_rate, u.beta1, u.beta2, u.epsilon, u.weight_decay, u.step);
+}
+
 REKINDLE_CLONES
 void AdamwUpdate(const Adamw& adamw, const float* gradient, float scale, int64_t n, float* weights, float* first_moment,
                  float* second_moment) {
@@ -51,6 +56,14 @@ REKINDLE_CLONES
 void AdamwUpdate(const Adamw& adamw, const int64_t* gradient, double scale, int64_t n, float* weights,
                  float* first_moment, float* second_moment) {
   Update(adamw, gradient, scale, n, weights, first_moment, second_moment);
+}
+
+void UpdateAdamw(const RekindleUpdate& u) {
+  const Adamw adamw = AdamwOf(u);
+  WithGradient(u, [&](const auto* gradient, auto scale) {
+    AdamwUpdate(adamw, gradient, scale, static_cast<int64_t>(u.n), u.new_weights, u.new_first_moment,
+                u.new_second_moment);
+  });
 }
 
 }  // namespace rekindle::kernels

@@ -11,11 +11,16 @@
 
 #include "kernels/optimizers/adamw_factors.h"
 
+struct RekindleUpdate;
+
 namespace rekindle::kernels {
 
 // Computes the factors of an AdamW step. `step` counts from 1. Powers are made by multiplication, because libm's pow
 // may differ between machines. REQUIRES: beta1 and beta2 are at least 0 and below 1.
 Adamw MakeAdamw(double learning_rate, double beta1, double beta2, double epsilon, double weight_decay, int64_t step);
+
+// Computes the factors of the step that an update makes.
+Adamw AdamwOf(const RekindleUpdate& update);
 
 // Updates weights and moments with the gradient g = gradient[i] * scale. The scale includes clipping and the division
 // for the mean.

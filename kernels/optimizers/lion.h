@@ -8,18 +8,14 @@
 
 #include <cstdint>
 
+#include "kernels/optimizers/lion_factors.h"
+
+struct RekindleUpdate;
+
 namespace rekindle::kernels {
 
-struct Lion {
-  // The weights are multiplied by `decay`, which is 1 - learning_rate * weight_decay.
-  float decay = 1;
-  // `rate1` is 1 - beta1, the share of the gradient in the direction of the step.
-  float rate1 = 0;
-  // `rate2` is 1 - beta2, the share of the gradient in the new momentum.
-  float rate2 = 0;
-  // `step_size` is the learning rate.
-  float step_size = 0;
-};
+// Computes the factors of the step that an update makes.
+Lion LionOf(const RekindleUpdate& update);
 
 // Updates weights and momentum with the gradient g = gradient[i] * scale. The weight moves by step_size against the
 // sign of momentum + (g - momentum) * rate1 (by 0 if that sum is 0). Then momentum += (g - momentum) * rate2.

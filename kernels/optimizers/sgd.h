@@ -8,14 +8,14 @@
 
 #include <cstdint>
 
+#include "kernels/optimizers/sgd_factors.h"
+
+struct RekindleUpdate;
+
 namespace rekindle::kernels {
 
-struct Sgd {
-  float weight_decay = 0;
-  float momentum = 0;
-  // `step_size` is the learning rate.
-  float step_size = 0;
-};
+// Computes the factors of the step that an update makes.
+Sgd SgdOf(const RekindleUpdate& update);
 
 // Updates weights and momentum with the gradient g = gradient[i] * scale: velocity = velocity * momentum + (g + weight
 // * weight_decay), then weight -= velocity * step_size.

@@ -6,12 +6,16 @@
 #include <bit>
 #include <cstdint>
 
+#include "kernels/vector/host_device.h"
+
 namespace rekindle::common {
 
-inline float FromBf16(uint16_t high) { return std::bit_cast<float>(static_cast<uint32_t>(high) << 16); }
+REKINDLE_HOST_DEVICE inline float FromBf16(uint16_t high) {
+  return std::bit_cast<float>(static_cast<uint32_t>(high) << 16);
+}
 
 // The conversion has no branch, so that loops over it become vectors.
-inline uint16_t ToBf16(float value) {
+REKINDLE_HOST_DEVICE inline uint16_t ToBf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
   return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : rounded);

@@ -54,17 +54,17 @@ class Bundle(unittest.TestCase):
         report = json.loads(done.stdout)
         self.assertEqual(json.loads(file.read_text()), report)
         self.assertEqual((report["bench"], report["commit"], report["ok"]), ("gpu", "abc123", True))
-        self.assertEqual(report["metrics"]["adamw_float"]["limit"], 3000)
+        self.assertEqual(report["metrics"]["update_adamw_float"]["limit"], 3000)
         self.assertNotIn("limit", report["metrics"]["copy"])
         self.assertEqual(report["checks"], {"probe": True})
         self.assertEqual(report["skipped"]["nccl"], "one GPU")
         self.assertIn("rekindle-bench-gpu-train", report["skipped"]["training"])
 
     def test_a_failed_check_fails_the_run(self):
-        self.pretend([GPU, {"check": "norm_float", "ok": False, "detail": "squares[0]: ..."}])
+        self.pretend([GPU, {"check": "squares_float", "ok": False, "detail": "squares[0]: ..."}])
         done = self.run_bundle()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("norm_float: squares[0]", done.stderr)
+        self.assertIn("squares_float: squares[0]", done.stderr)
         self.assertFalse(json.loads(done.stdout)["ok"])
 
     def test_a_program_that_dies_fails_the_run(self):

@@ -49,7 +49,8 @@ THINGS = [
     # for users are "file" and "command".
     Thing("notice source", "operator", r"worker/agent/notices/operator_notices\.",
           r"operator_notices|New(File|Command)Source|k(File|Command)Notices"),
-    Thing("optimizer", "lion", r"(worker/train/levers/optimizer_|worker/train/optimizers/|kernels/optimizers/)lion\."),
+    Thing("optimizer", "lion", r"(worker/train/levers/optimizer_|worker/train/optimizers/|kernels/optimizers/|"
+          r"kernels/cuda/step/)lion(_\w+)?\."),
     Thing("schedule", "plateau", r"worker/train/levers/schedule_plateau\.", brings_field=True),
     Thing("lever", "early_stop", r"worker/train/levers/early_stop\.", brings_field=True),
     # "exec" is a system call and a part of a kubeconfig, too, so the pattern lists the forms in which code names the

@@ -6,13 +6,14 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cuda/cuda_plane_split.h"
 #include "kernels/cuda/device_memory.h"
-#include "kernels/cuda/half_bits.h"
-#include "kernels/cuda/plane_probe.h"
+#include "kernels/cuda/layers/cuda_layers.h"
+#include "kernels/cuda/planes/cuda_plane_split.h"
+#include "kernels/cuda/planes/plane_probe.h"
 #include "kernels/cuda/plugin_api.h"
 #include "kernels/cuda/scale_to_bf16.h"
-#include "kernels/cuda/training.h"
+#include "kernels/cuda/step/cuda_kernels.h"
+#include "kernels/vector/bfloat16_element.h"
 #include "worker/cuda_plugin/runtime.h"
 #ifdef REKINDLE_HAVE_NCCL
 #include "worker/comm/nccl/nccl_plugin.h"
@@ -48,7 +49,7 @@ int Probe(char* error, std::size_t error_size) {
   }
   if (auto code = device_out.Copy(&out)) return Fail("copy from the device", code, error, error_size);
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const std::uint16_t expected = Bf16Bits(in[i] * kScale);
+    const std::uint16_t expected = common::ToBf16(in[i] * kScale);
     // The GPU and the CPU may produce different NaN payloads, but both results must be NaN.
     if (out[i] == expected || ((expected & 0x7fff) > 0x7f80 && (out[i] & 0x7fff) > 0x7f80)) continue;
     std::snprintf(error, error_size, "the device rounds %g * %g to bfloat16 bits 0x%04x, the CPU to 0x%04x",
@@ -105,7 +106,8 @@ extern "C" __attribute__((visibility("default"))) const RekindleCudaApi* rekindl
       .split_bf16 = &rekindle::cuda::SplitBf16Entry,
       .merge_bf16 = &rekindle::cuda::MergeBf16Entry,
       .device = &rekindle::cuda::kDevice,
-      .training = &rekindle::cuda::kTraining,
+      .kernels = &rekindle::cuda::kKernels,
+      .layers = &rekindle::cuda::kLayers,
 #ifdef REKINDLE_HAVE_NCCL
       .nccl = &rekindle::comm::kNcclApi,
 #else

@@ -6,7 +6,7 @@ namespace rekindle::train {
 
 std::span<const OptimizerKind* const> Optimizers() {
 #define REKINDLE_ENTRY(Name) &k##Name##Optimizer,
-  static constexpr std::array kOptimizers{REKINDLE_OPTIMIZERS(REKINDLE_ENTRY)};
+  static constexpr std::array kOptimizers{REKINDLE_OPTIMIZERS(REKINDLE_ENTRY, REKINDLE_ENTRY)};
 #undef REKINDLE_ENTRY
   return kOptimizers;
 }

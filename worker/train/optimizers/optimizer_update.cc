@@ -7,7 +7,7 @@ namespace rekindle::train {
 void UpdateParameter(const OptimizerUpdate& update) {
 #define REKINDLE_TRY(Name) \
   if (update.spec.kind == k##Name##Optimizer.name) return Update##Name(update);
-  REKINDLE_OPTIMIZERS(REKINDLE_TRY)
+  REKINDLE_OPTIMIZERS(REKINDLE_TRY, REKINDLE_TRY)
 #undef REKINDLE_TRY
 }
 

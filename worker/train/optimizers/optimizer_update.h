@@ -45,7 +45,7 @@ void WithGradient(const OptimizerUpdate& update, const Pass& pass) {
 }
 
 #define REKINDLE_DECLARE(Name) void Update##Name(const OptimizerUpdate& update);
-REKINDLE_OPTIMIZERS(REKINDLE_DECLARE)
+REKINDLE_OPTIMIZERS(REKINDLE_DECLARE, REKINDLE_DECLARE)
 #undef REKINDLE_DECLARE
 
 // Applies the update of the optimizer that `update.spec` names. The result has the same bits on every machine.

@@ -60,8 +60,10 @@ TEST(CudaPlugin, BuiltPluginOpensEverywhereAndLoadsWhereAGpuIs) {
   ASSERT_TRUE(plugin.ok()) << plugin.status().ToString();
   EXPECT_EQ(plugin->api().version, kRekindleCudaApiVersion);
   EXPECT_NE(plugin->api().scale_to_bf16, nullptr);
-  ASSERT_NE(plugin->api().training, nullptr);
-  EXPECT_NE(plugin->api().training->cross_entropy, nullptr);
+  ASSERT_NE(plugin->api().kernels, nullptr);
+  EXPECT_NE(plugin->api().kernels->hash, nullptr);
+  ASSERT_NE(plugin->api().layers, nullptr);
+  EXPECT_NE(plugin->api().layers->cross_entropy, nullptr);
   if (plugin->api().nccl != nullptr) {
     // On every machine the plugin must find the NCCL library that it was compiled for. Only joining ranks needs a GPU.
     unsigned char id[kRekindleNcclIdBytes];

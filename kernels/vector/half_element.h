@@ -1,25 +1,18 @@
-// Rounds float32 to 16 bits with ties to even, in integers. The bits are the same on CPU and GPU, whatever the denormal
-// mode.
-#ifndef REKINDLE_KERNELS_CUDA_HALF_BITS_H_
-#define REKINDLE_KERNELS_CUDA_HALF_BITS_H_
+// Rounds float32 to IEEE half precision, one element at a time, with ties to even and in integers. The bits are the
+// same on CPU and GPU, whatever the denormal mode.
+#ifndef REKINDLE_KERNELS_VECTOR_HALF_ELEMENT_H_
+#define REKINDLE_KERNELS_VECTOR_HALF_ELEMENT_H_
 
 #include <bit>
 #include <cstdint>
 
 #include "kernels/vector/host_device.h"
 
-namespace rekindle::cuda {
-
-// Returns the bits of x in bfloat16. A NaN stays a (quiet) NaN.
-REKINDLE_HOST_DEVICE inline std::uint16_t Bf16Bits(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
+namespace rekindle::kernels {
 
 // Returns the bits of x in IEEE half precision. A value that is too large becomes infinity, and a NaN stays a (quiet)
 // NaN.
-REKINDLE_HOST_DEVICE inline std::uint16_t Fp16Bits(float x) {
+REKINDLE_HOST_DEVICE inline std::uint16_t ToFp16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u | (magnitude >> 13 & 0x1ffu));
@@ -40,6 +33,6 @@ REKINDLE_HOST_DEVICE inline std::uint16_t Fp16Bits(float x) {
   return static_cast<std::uint16_t>(sign | half);
 }
 
-}  // namespace rekindle::cuda
+}  // namespace rekindle::kernels
 
-#endif  // REKINDLE_KERNELS_CUDA_HALF_BITS_H_
+#endif  // REKINDLE_KERNELS_VECTOR_HALF_ELEMENT_H_

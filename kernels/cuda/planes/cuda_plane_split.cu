@@ -1,4 +1,4 @@
-#include "kernels/cuda/cuda_plane_split.h"
+#include "kernels/cuda/planes/cuda_plane_split.h"
 
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/launch.h"

@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/training.h"
+#include "kernels/cuda/step/cuda_kernels.h"
 #include "kernels/sums/fixed_point_convert.h"
 #include "kernels/sums/magnitude.h"
 
@@ -18,7 +18,7 @@ __device__ void Raise(std::uint32_t* largest, std::int32_t bits) {
   if (threadIdx.x % 32 == 0) atomicMax(largest, of_warp);
 }
 
-__global__ void FloatKernel(RekindleCudaAccumulate args) {
+__global__ void FloatKernel(RekindleAccumulate args) {
   std::int32_t largest = 0;
   EachElement(args.n, [&](std::size_t i) {
     const float g = args.gradient[i];
@@ -28,7 +28,7 @@ __global__ void FloatKernel(RekindleCudaAccumulate args) {
   Raise(args.largest, largest);
 }
 
-__global__ void FixedKernel(RekindleCudaAccumulate args, double scale) {
+__global__ void FixedKernel(RekindleAccumulate args, double scale) {
   // The fixed-point sum is unsigned, so that a sum that does not fit wraps, as on the CPU.
   auto* sum = reinterpret_cast<std::uint64_t*>(args.fixed);
   std::int32_t largest = 0;
@@ -43,7 +43,7 @@ __global__ void FixedKernel(RekindleCudaAccumulate args, double scale) {
 
 }  // namespace
 
-cudaError_t Accumulate(const RekindleCudaAccumulate& args, cudaStream_t stream) {
+cudaError_t Accumulate(const RekindleAccumulate& args, cudaStream_t stream) {
   if (args.n == 0) return cudaSuccess;
   if (args.fixed != nullptr) {
     FixedKernel<<<BlocksFor(args.n), kThreads, 0, stream>>>(args, std::ldexp(1.0, args.exponent));

@@ -3,8 +3,8 @@
 //
 // Rows are cut into chunks of kChunkRows. In a chunk there are kColumnSums interleaved sums (its row r goes to sum r %
 // 8), which are joined in pairs 4, 2 and 1 apart. Then the chunks are added in order.
-#ifndef REKINDLE_KERNELS_CUDA_LAYER_NORM_ORDER_H_
-#define REKINDLE_KERNELS_CUDA_LAYER_NORM_ORDER_H_
+#ifndef REKINDLE_KERNELS_CUDA_LAYERS_LAYER_NORM_ORDER_H_
+#define REKINDLE_KERNELS_CUDA_LAYERS_LAYER_NORM_ORDER_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -38,4 +38,4 @@ float SumOverRows(std::int64_t rows, Value value) {
 
 }  // namespace rekindle::cuda
 
-#endif  // REKINDLE_KERNELS_CUDA_LAYER_NORM_ORDER_H_
+#endif  // REKINDLE_KERNELS_CUDA_LAYERS_LAYER_NORM_ORDER_H_

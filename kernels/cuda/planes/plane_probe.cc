@@ -1,4 +1,4 @@
-#include "kernels/cuda/plane_probe.h"
+#include "kernels/cuda/planes/plane_probe.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/cuda_plane_split.h"
 #include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/planes/cuda_plane_split.h"
 #include "kernels/planes/plane_element.h"
 #include "kernels/planes/plane_variants.h"
 

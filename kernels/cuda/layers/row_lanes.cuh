@@ -2,8 +2,8 @@
 // elements j, j + 16, j + 32, ... of the row in that order, and lanes are joined in pairs 8, 4, 2 and 1 apart. So a
 // row's sums have the CPU's bits. A warp takes two rows, each of which is read in whole sectors of memory. This is
 // internal to the plugin.
-#ifndef REKINDLE_KERNELS_CUDA_ROW_LANES_CUH_
-#define REKINDLE_KERNELS_CUDA_ROW_LANES_CUH_
+#ifndef REKINDLE_KERNELS_CUDA_LAYERS_ROW_LANES_CUH_
+#define REKINDLE_KERNELS_CUDA_LAYERS_ROW_LANES_CUH_
 
 #include <cstddef>
 #include <cstdint>
@@ -55,4 +55,4 @@ class RowLanes {
 
 }  // namespace rekindle::cuda
 
-#endif  // REKINDLE_KERNELS_CUDA_ROW_LANES_CUH_
+#endif  // REKINDLE_KERNELS_CUDA_LAYERS_ROW_LANES_CUH_

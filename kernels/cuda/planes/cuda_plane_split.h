@@ -1,8 +1,8 @@
 // Launches kernels that cut float32 arrays in device memory into 16-bit planes and merge them again, with the same bits
 // as kernels/planes/plane_split.h. The functions are asynchronous on the stream, and each returns the error of the
 // launch. The element functions are those of kernels/planes/plane_element.h.
-#ifndef REKINDLE_KERNELS_CUDA_CUDA_PLANE_SPLIT_H_
-#define REKINDLE_KERNELS_CUDA_CUDA_PLANE_SPLIT_H_
+#ifndef REKINDLE_KERNELS_CUDA_PLANES_CUDA_PLANE_SPLIT_H_
+#define REKINDLE_KERNELS_CUDA_PLANES_CUDA_PLANE_SPLIT_H_
 
 #include <cuda_runtime_api.h>
 
@@ -24,4 +24,4 @@ cudaError_t MergeBf16(const std::uint16_t* high, const std::uint16_t* low, std::
 
 }  // namespace rekindle::cuda
 
-#endif  // REKINDLE_KERNELS_CUDA_CUDA_PLANE_SPLIT_H_
+#endif  // REKINDLE_KERNELS_CUDA_PLANES_CUDA_PLANE_SPLIT_H_

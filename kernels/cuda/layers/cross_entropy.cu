@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/row_lanes.cuh"
-#include "kernels/cuda/training.h"
+#include "kernels/cuda/layers/cuda_layers.h"
+#include "kernels/cuda/layers/row_lanes.cuh"
 #include "kernels/vector/scalar_math.h"
 
 namespace rekindle::cuda {
@@ -26,7 +26,7 @@ __device__ float LargestOf(const RowLanes& lanes, const float* row, std::int64_t
   return lanes.Any(nan) || !isfinite(largest) ? NAN : largest;
 }
 
-__global__ void RowsKernel(RekindleCudaCrossEntropy args) {
+__global__ void RowsKernel(RekindleCrossEntropy args) {
   const RowLanes lanes;
   const std::int64_t classes = args.classes;
   lanes.EachRow(args.rows, [&](std::int64_t r) {
@@ -73,7 +73,7 @@ __global__ void SumKernel(const double* losses, std::int64_t rows, double* loss)
 
 }  // namespace
 
-cudaError_t CrossEntropy(const RekindleCudaCrossEntropy& args, cudaStream_t stream) {
+cudaError_t CrossEntropy(const RekindleCrossEntropy& args, cudaStream_t stream) {
   if (args.classes <= 0) return cudaErrorInvalidValue;
   if (args.rows > 0) {
     RowsKernel<<<BlocksFor(static_cast<std::size_t>(args.rows), kRowsPerBlock), kThreads, 0, stream>>>(args);

@@ -1,12 +1,12 @@
 // Computes layer norm. Sixteen threads take a row, in the CPU's order (row_lanes.cuh). layer_norm_order.h has the order
 // of the columns in the backward pass.
-#include "kernels/cuda/layer_norm_order.h"
+#include "kernels/cuda/layers/layer_norm_order.h"
 
 #include <cmath>
 
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/row_lanes.cuh"
-#include "kernels/cuda/training.h"
+#include "kernels/cuda/layers/cuda_layers.h"
+#include "kernels/cuda/layers/row_lanes.cuh"
 
 namespace rekindle::cuda {
 namespace {
@@ -18,7 +18,7 @@ __device__ float At(const float* row, std::int64_t i, std::int64_t width, float 
   return i < width ? row[i] : beyond;
 }
 
-__global__ void ForwardKernel(RekindleCudaLayerNormForward args, float share) {
+__global__ void ForwardKernel(RekindleLayerNormForward args, float share) {
   const RowLanes lanes;
   const std::int64_t width = args.width, padded = Padded(width);
   lanes.EachRow(args.rows, [&](std::int64_t r) {
@@ -42,7 +42,7 @@ __global__ void ForwardKernel(RekindleCudaLayerNormForward args, float share) {
   });
 }
 
-__global__ void RowsBackwardKernel(RekindleCudaLayerNormBackward args, float share) {
+__global__ void RowsBackwardKernel(RekindleLayerNormBackward args, float share) {
   const RowLanes lanes;
   const std::int64_t width = args.width, padded = Padded(width);
   lanes.EachRow(args.rows, [&](std::int64_t r) {
@@ -67,7 +67,7 @@ __global__ void RowsBackwardKernel(RekindleCudaLayerNormBackward args, float sha
 // A thread block takes `kColumns` columns.
 constexpr unsigned kColumns = 32;
 
-__global__ void ChunksKernel(RekindleCudaLayerNormBackward args) {
+__global__ void ChunksKernel(RekindleLayerNormBackward args) {
   __shared__ float of_weight[kColumnSums][kColumns], of_bias[kColumnSums][kColumns];
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.y) * kChunkRows;
@@ -96,7 +96,7 @@ __global__ void ChunksKernel(RekindleCudaLayerNormBackward args) {
   }
 }
 
-__global__ void ColumnsKernel(RekindleCudaLayerNormBackward args, std::int64_t chunks) {
+__global__ void ColumnsKernel(RekindleLayerNormBackward args, std::int64_t chunks) {
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (column >= args.width) return;
   float weight = 0, bias = 0;
@@ -112,14 +112,14 @@ unsigned Ceil(std::int64_t n, std::int64_t each) { return static_cast<unsigned>(
 
 }  // namespace
 
-cudaError_t LayerNormForward(const RekindleCudaLayerNormForward& args, cudaStream_t stream) {
+cudaError_t LayerNormForward(const RekindleLayerNormForward& args, cudaStream_t stream) {
   if (args.rows <= 0) return cudaSuccess;
   ForwardKernel<<<BlocksFor(static_cast<std::size_t>(args.rows), kRowsPerBlock), kThreads, 0, stream>>>(
       args, 1.0f / static_cast<float>(args.width));
   return cudaGetLastError();
 }
 
-cudaError_t LayerNormBackward(const RekindleCudaLayerNormBackward& args, cudaStream_t stream) {
+cudaError_t LayerNormBackward(const RekindleLayerNormBackward& args, cudaStream_t stream) {
   // The second dimension of a CUDA grid has at most `kMostChunks` blocks.
   constexpr std::int64_t kMostChunks = 65535;
   const std::int64_t chunks = LayerNormChunks(args.rows);

@@ -1,7 +1,7 @@
 // Splits adversarial values into 16-bit planes on the device, merges them again, and compares the results with the
 // CPU's, bit by bit. This is part of the plugin's probe.
-#ifndef REKINDLE_KERNELS_CUDA_PLANE_PROBE_H_
-#define REKINDLE_KERNELS_CUDA_PLANE_PROBE_H_
+#ifndef REKINDLE_KERNELS_CUDA_PLANES_PLANE_PROBE_H_
+#define REKINDLE_KERNELS_CUDA_PLANES_PLANE_PROBE_H_
 
 #include <cstddef>
 
@@ -13,4 +13,4 @@ int ProbePlanes(char* error, std::size_t error_size);
 
 }  // namespace rekindle::cuda
 
-#endif  // REKINDLE_KERNELS_CUDA_PLANE_PROBE_H_
+#endif  // REKINDLE_KERNELS_CUDA_PLANES_PLANE_PROBE_H_

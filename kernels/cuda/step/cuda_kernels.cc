@@ -1,0 +1,39 @@
+#include "kernels/cuda/step/cuda_kernels.h"
+
+#include "kernels/cuda/entry.h"
+
+namespace rekindle::cuda {
+namespace {
+
+constexpr char kAccumulateName[] = "accumulate";
+constexpr char kSquaresName[] = "squares";
+constexpr char kUpdateName[] = "update";
+constexpr char kRunningMeanName[] = "running_mean";
+constexpr char kToBf16Name[] = "to_bf16";
+constexpr char kFromBf16Name[] = "from_bf16";
+constexpr char kHashName[] = "hash";
+
+}  // namespace
+
+cudaError_t Update(const RekindleUpdate& args, cudaStream_t stream) {
+  switch (args.optimizer) {
+#define REKINDLE_CASE(Name) \
+  case kRekindle##Name:     \
+    return Update##Name(args, stream);
+    REKINDLE_ELEMENTWISE_OPTIMIZERS(REKINDLE_CASE)
+#undef REKINDLE_CASE
+  }
+  return cudaErrorInvalidValue;
+}
+
+constexpr RekindleKernels kKernels = {
+    .accumulate = &Entry<kAccumulateName, RekindleAccumulate, &Accumulate>,
+    .squares = &Entry<kSquaresName, RekindleSquares, &Squares>,
+    .update = &Entry<kUpdateName, RekindleUpdate, &Update>,
+    .running_mean = &Entry<kRunningMeanName, RekindleRunningMean, &RunningMean>,
+    .to_bf16 = &Entry<kToBf16Name, RekindleToBf16, &ToBf16>,
+    .from_bf16 = &Entry<kFromBf16Name, RekindleFromBf16, &FromBf16>,
+    .hash = &Entry<kHashName, RekindleHash, &Hash>,
+};
+
+}  // namespace rekindle::cuda

@@ -1,0 +1,14 @@
+// Holds one element of a parameter and of its moments. This is internal to kernels/.
+#ifndef REKINDLE_KERNELS_OPTIMIZERS_ELEMENT_H_
+#define REKINDLE_KERNELS_OPTIMIZERS_ELEMENT_H_
+
+namespace rekindle::kernels {
+
+// A moment that the optimizer does not keep is 0.
+struct Element {
+  float weight, first, second;
+};
+
+}  // namespace rekindle::kernels
+
+#endif  // REKINDLE_KERNELS_OPTIMIZERS_ELEMENT_H_

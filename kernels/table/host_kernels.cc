@@ -1,0 +1,62 @@
+#include "kernels/table/host_kernels.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/layers/bfloat16.h"
+#include "kernels/sums/accumulate.h"
+#include "kernels/sums/fixed_point.h"
+#include "kernels/sums/running_mean.h"
+#include "kernels/sums/sum_of_squares.h"
+#include "kernels/sums/word_hash.h"
+
+namespace rekindle::kernels {
+namespace {
+
+void Accumulate(const RekindleAccumulate& a) {
+  const auto n = static_cast<int64_t>(a.n);
+  const float largest = a.fixed != nullptr ? AccumulateFixed(a.gradient, n, a.exponent, a.first != 0, a.fixed)
+                                           : AccumulateFloat(a.gradient, n, a.factor, a.first != 0, a.sum);
+  *a.largest = std::max(*a.largest, std::bit_cast<uint32_t>(largest));
+}
+
+void Squares(const RekindleSquares& a) {
+  for (size_t i = 0; i < a.n_pieces; ++i) {
+    const auto& [offset, count] = a.pieces[i];
+    a.squares[i] = a.fixed != nullptr ? SumOfSquares(a.fixed + offset, count) : SumOfSquares(a.values + offset, count);
+  }
+}
+
+void RunningMean(const RekindleRunningMean& a) {
+  const auto n = static_cast<int64_t>(a.n);
+  if (a.fixed != nullptr) {
+    MoveMean(a.fixed, a.unit, n, a.count, a.rate, a.mean);
+  } else {
+    MoveMean(a.values, n, a.count, a.rate, a.mean);
+  }
+}
+
+void ToBf16(const RekindleToBf16& a) { ToBfloat16(a.values, static_cast<int64_t>(a.n), a.bf16); }
+void FromBf16(const RekindleFromBf16& a) { FromBfloat16(a.bf16, static_cast<int64_t>(a.n), a.values); }
+void Hash(const RekindleHash& a) { *a.hash += HashOfWords(a.words, static_cast<int64_t>(a.n), a.first); }
+
+template <typename Arguments, void (*kCompute)(const Arguments&)>
+int Entry(const Arguments* arguments, void*, char*, size_t) {
+  kCompute(*arguments);
+  return 0;
+}
+
+}  // namespace
+
+const RekindleKernels& HostKernels() {
+  static constexpr RekindleKernels kKernels = {.accumulate = &Entry<RekindleAccumulate, &Accumulate>,
+                                               .squares = &Entry<RekindleSquares, &Squares>,
+                                               .update = &Entry<RekindleUpdate, &Update>,
+                                               .running_mean = &Entry<RekindleRunningMean, &RunningMean>,
+                                               .to_bf16 = &Entry<RekindleToBf16, &ToBf16>,
+                                               .from_bf16 = &Entry<RekindleFromBf16, &FromBf16>,
+                                               .hash = &Entry<RekindleHash, &Hash>};
+  return kKernels;
+}
+
+}  // namespace rekindle::kernels

@@ -1,0 +1,41 @@
+// Defines the kernels of a training step as a table of C functions, which are the same for the processor and for a GPU.
+//
+// On the processor a function has done its work when it returns, and ignores `queue`. On a GPU every pointer in the
+// arguments is memory of the device, `queue` is a cudaStream_t, and the work is asynchronous on it. Both give the same
+// bits, except that a NaN may be another NaN. Each function returns 0, or the number of an error (cudaError_t), for
+// which it writes the driver's words to `error`.
+#ifndef REKINDLE_KERNELS_TABLE_KERNEL_TABLE_H_
+#define REKINDLE_KERNELS_TABLE_KERNEL_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/optimizers/update.h"
+#include "kernels/sums/sum_arguments.h"
+
+// Converts float32 to bfloat16, rounded to nearest even (kernels/layers/bfloat16.h).
+struct RekindleToBf16 {
+  const float* values;
+  std::size_t n;
+  std::uint16_t* bf16;
+};
+struct RekindleFromBf16 {
+  const std::uint16_t* bf16;
+  std::size_t n;
+  float* values;
+};
+
+template <typename Arguments>
+using RekindleKernel = int (*)(const Arguments*, void* queue, char* error, std::size_t error_size);
+
+struct RekindleKernels {
+  RekindleKernel<RekindleAccumulate> accumulate;
+  RekindleKernel<RekindleSquares> squares;
+  RekindleKernel<RekindleUpdate> update;
+  RekindleKernel<RekindleRunningMean> running_mean;
+  RekindleKernel<RekindleToBf16> to_bf16;
+  RekindleKernel<RekindleFromBf16> from_bf16;
+  RekindleKernel<RekindleHash> hash;
+};
+
+#endif  // REKINDLE_KERNELS_TABLE_KERNEL_TABLE_H_
