@@ -31,10 +31,6 @@ struct RekindleCudaDevice {
   int (*wait)(void* queue, void* mark, char* error, std::size_t error_size);
   // Sets *passed to whether the device has passed the mark.
   int (*passed)(void* mark, std::uint32_t* passed, char* error, std::size_t error_size);
-
-  // `copy` and `fill` are asynchronous on the queue. Both ends of a copy may be memory of the device or pinned memory.
-  int (*copy)(void* to, const void* from, std::size_t bytes, void* queue, char* error, std::size_t error_size);
-  int (*fill)(void* memory, int byte, std::size_t bytes, void* queue, char* error, std::size_t error_size);
 };
 
 #endif  // REKINDLE_KERNELS_CUDA_DEVICE_API_H_

@@ -4,7 +4,7 @@
 
 namespace rekindle::kernels {
 
-// A moment that the optimizer does not keep is 0.
+// An optimizer leaves a moment that it does not keep as it is.
 struct Element {
   float weight, first, second;
 };

@@ -15,7 +15,7 @@ REKINDLE_INLINE Element UpdateElement(const Lion& l, float g, Element e) {
   const float direction = e.first + difference * l.rate1;
   const float up = direction > 0 ? l.step_size : 0;
   const float down = direction < 0 ? l.step_size : 0;
-  return {e.weight * l.decay - (up - down), e.first + difference * l.rate2, 0};
+  return {e.weight * l.decay - (up - down), e.first + difference * l.rate2, e.second};
 }
 
 }  // namespace rekindle::kernels

@@ -13,7 +13,7 @@ namespace rekindle::kernels {
 // velocity.
 REKINDLE_INLINE Element UpdateElement(const Sgd& s, float g, Element e) {
   const float v = e.first * s.momentum + (g + e.weight * s.weight_decay);
-  return {e.weight - v * s.step_size, v, 0};
+  return {e.weight - v * s.step_size, v, e.second};
 }
 
 }  // namespace rekindle::kernels

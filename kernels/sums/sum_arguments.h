@@ -31,9 +31,10 @@ struct RekindlePiece {
 
 // Sums the squares of each piece of a gradient in the order of sum_of_squares.h.
 struct RekindleSquares {
-  // If `fixed` is not null, it has the gradient. Otherwise `values` has it.
+  // If `fixed` is not null, it has the gradient from element `origin` on. Otherwise `values` has it.
   const float* values;
   const std::int64_t* fixed;
+  std::int64_t origin;
   const RekindlePiece* pieces;
   std::size_t n_pieces;
   // `squares` has one element a piece.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "kernels/layers/bfloat16.h"
 #include "kernels/sums/accumulate.h"
@@ -13,6 +14,13 @@
 namespace rekindle::kernels {
 namespace {
 
+void Copy(const RekindleCopy& a) {
+  if (a.bytes > 0) std::memcpy(a.to, a.from, a.bytes);
+}
+void Fill(const RekindleFill& a) {
+  if (a.bytes > 0) std::memset(a.memory, a.byte, a.bytes);
+}
+
 void Accumulate(const RekindleAccumulate& a) {
   const auto n = static_cast<int64_t>(a.n);
   const float largest = a.fixed != nullptr ? AccumulateFixed(a.gradient, n, a.exponent, a.first != 0, a.fixed)
@@ -23,7 +31,8 @@ void Accumulate(const RekindleAccumulate& a) {
 void Squares(const RekindleSquares& a) {
   for (size_t i = 0; i < a.n_pieces; ++i) {
     const auto& [offset, count] = a.pieces[i];
-    a.squares[i] = a.fixed != nullptr ? SumOfSquares(a.fixed + offset, count) : SumOfSquares(a.values + offset, count);
+    const int64_t at = offset - a.origin;
+    a.squares[i] = a.fixed != nullptr ? SumOfSquares(a.fixed + at, count) : SumOfSquares(a.values + at, count);
   }
 }
 
@@ -49,7 +58,9 @@ int Entry(const Arguments* arguments, void*, char*, size_t) {
 }  // namespace
 
 const RekindleKernels& HostKernels() {
-  static constexpr RekindleKernels kKernels = {.accumulate = &Entry<RekindleAccumulate, &Accumulate>,
+  static constexpr RekindleKernels kKernels = {.copy = &Entry<RekindleCopy, &Copy>,
+                                               .fill = &Entry<RekindleFill, &Fill>,
+                                               .accumulate = &Entry<RekindleAccumulate, &Accumulate>,
                                                .squares = &Entry<RekindleSquares, &Squares>,
                                                .update = &Entry<RekindleUpdate, &Update>,
                                                .running_mean = &Entry<RekindleRunningMean, &RunningMean>,

@@ -47,10 +47,10 @@ TEST(HostKernels, SquaresAreThoseOfEachPiece) {
     values[static_cast<size_t>(i)] = 0.1f * static_cast<float>(i);
     fixed[static_cast<size_t>(i)] = 1000 * i;
   }
-  const std::vector<RekindlePiece> pieces = {{90, 10}, {3, 50}, {0, 0}};
+  const std::vector<RekindlePiece> pieces = {{90, 10}, {3, 50}, {2, 0}};
   std::vector<double> squares(3, -1);
   Call(HostKernels().squares,
-       {.values = values.data(), .pieces = pieces.data(), .n_pieces = 3, .squares = squares.data()});
+       {.values = values.data() + 2, .origin = 2, .pieces = pieces.data(), .n_pieces = 3, .squares = squares.data()});
   EXPECT_EQ(squares,
             (std::vector<double>{SumOfSquares(values.data() + 90, 10), SumOfSquares(values.data() + 3, 50), 0}));
   Call(HostKernels().squares,

@@ -13,6 +13,19 @@
 #include "kernels/optimizers/update.h"
 #include "kernels/sums/sum_arguments.h"
 
+// Copies memory, or sets each byte of it. The ends of a copy must not overlap. On a GPU one of them may be pinned
+// memory of the host.
+struct RekindleCopy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+struct RekindleFill {
+  void* memory;
+  std::uint8_t byte;
+  std::size_t bytes;
+};
+
 // Converts float32 to bfloat16, rounded to nearest even (kernels/layers/bfloat16.h).
 struct RekindleToBf16 {
   const float* values;
@@ -29,6 +42,8 @@ template <typename Arguments>
 using RekindleKernel = int (*)(const Arguments*, void* queue, char* error, std::size_t error_size);
 
 struct RekindleKernels {
+  RekindleKernel<RekindleCopy> copy;
+  RekindleKernel<RekindleFill> fill;
   RekindleKernel<RekindleAccumulate> accumulate;
   RekindleKernel<RekindleSquares> squares;
   RekindleKernel<RekindleUpdate> update;

@@ -82,14 +82,6 @@ int Passed(void* mark, std::uint32_t* passed, char* error, std::size_t error_siz
   return 0;
 }
 
-int Copy(void* to, const void* from, std::size_t bytes, void* queue, char* error, std::size_t error_size) {
-  return Tell("copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, StreamOf(queue)), error, error_size);
-}
-
-int Fill(void* memory, int byte, std::size_t bytes, void* queue, char* error, std::size_t error_size) {
-  return Tell("fill memory", cudaMemsetAsync(memory, byte, bytes, StreamOf(queue)), error, error_size);
-}
-
 }  // namespace
 
 constexpr RekindleCudaDevice kDevice = {
@@ -105,8 +97,6 @@ constexpr RekindleCudaDevice kDevice = {
     .record = &Record,
     .wait = &Wait,
     .passed = &Passed,
-    .copy = &Copy,
-    .fill = &Fill,
 };
 
 }  // namespace rekindle::cuda

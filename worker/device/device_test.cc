@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <vector>
 
+#include "worker/device/contract/host_access.h"
 #include "worker/device/testing/every_device_testing.h"
 #include "worker/device/testing/pipeline_testing.h"
 
@@ -43,6 +47,25 @@ TEST_P(DeviceTest, AQueueKeepsItsOrderAndACopyBringsTheResultToTheHost) {
   std::memcpy(values, pinned->ForReading(0, 400).data(), sizeof values);
   EXPECT_EQ(values[0], 1);
   EXPECT_EQ(values[99], 2);
+}
+
+// The size is no multiple of the parts in which the bytes pass between the device and the host.
+TEST_P(DeviceTest, TheHostWritesAndReadsAllBytes) {
+  std::vector<std::byte> bytes((8 << 20) + 20), back(bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
+  const absl::StatusOr<Memory> memory = device_->Allocate(static_cast<int64_t>(bytes.size()) + 8, "bytes");
+  ASSERT_TRUE(memory.ok());
+  const Range range = memory->Part(8, static_cast<int64_t>(bytes.size()));
+  ASSERT_TRUE(WriteFromHost(*device_, Queue::kCompute, bytes, range).ok());
+  ASSERT_TRUE(ReadToHost(*device_, Queue::kCompute, range, back).ok());
+  EXPECT_EQ(back, bytes);
+  size_t looked_at = 0;
+  ASSERT_TRUE(ReadOnHost(*device_, Queue::kCompute, range.Part(3, 9), [&](std::span<const std::byte> part) {
+                looked_at += part.size();
+                EXPECT_EQ(part[0], bytes[3]);
+              }).ok());
+  EXPECT_EQ(looked_at, 9u);
+  EXPECT_TRUE(ReadOnHost(*device_, Queue::kCompute, range.Part(3, 0), nullptr).ok());
 }
 
 TEST_P(DeviceTest, AMarkThatWasNeverRecordedHasPassed) {

@@ -5,6 +5,8 @@
 namespace rekindle::cuda {
 namespace {
 
+constexpr char kCopyName[] = "copy";
+constexpr char kFillName[] = "fill memory";
 constexpr char kAccumulateName[] = "accumulate";
 constexpr char kSquaresName[] = "squares";
 constexpr char kUpdateName[] = "update";
@@ -14,6 +16,14 @@ constexpr char kFromBf16Name[] = "from_bf16";
 constexpr char kHashName[] = "hash";
 
 }  // namespace
+
+cudaError_t Copy(const RekindleCopy& args, cudaStream_t stream) {
+  return cudaMemcpyAsync(args.to, args.from, args.bytes, cudaMemcpyDefault, stream);
+}
+
+cudaError_t Fill(const RekindleFill& args, cudaStream_t stream) {
+  return cudaMemsetAsync(args.memory, args.byte, args.bytes, stream);
+}
 
 cudaError_t Update(const RekindleUpdate& args, cudaStream_t stream) {
   switch (args.optimizer) {
@@ -27,6 +37,8 @@ cudaError_t Update(const RekindleUpdate& args, cudaStream_t stream) {
 }
 
 constexpr RekindleKernels kKernels = {
+    .copy = &Entry<kCopyName, RekindleCopy, &Copy>,
+    .fill = &Entry<kFillName, RekindleFill, &Fill>,
     .accumulate = &Entry<kAccumulateName, RekindleAccumulate, &Accumulate>,
     .squares = &Entry<kSquaresName, RekindleSquares, &Squares>,
     .update = &Entry<kUpdateName, RekindleUpdate, &Update>,

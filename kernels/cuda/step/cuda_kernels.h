@@ -9,6 +9,8 @@
 
 namespace rekindle::cuda {
 
+cudaError_t Copy(const RekindleCopy& args, cudaStream_t stream);
+cudaError_t Fill(const RekindleFill& args, cudaStream_t stream);
 cudaError_t Accumulate(const RekindleAccumulate& args, cudaStream_t stream);
 cudaError_t Squares(const RekindleSquares& args, cudaStream_t stream);
 cudaError_t Update(const RekindleUpdate& args, cudaStream_t stream);

@@ -15,14 +15,15 @@ __device__ double ToDouble(float x) { return x; }
 __device__ double ToDouble(std::int64_t x) { return kernels::FixedToDouble(x); }
 
 template <typename T>
-__global__ void SquaresKernel(const T* x, const RekindlePiece* pieces, std::size_t n_pieces, double* squares) {
+__global__ void SquaresKernel(const T* x, std::int64_t origin, const RekindlePiece* pieces, std::size_t n_pieces,
+                              double* squares) {
   __shared__ double tile[kTile];
   for (std::size_t p = blockIdx.x; p < n_pieces; p += gridDim.x) {
     const RekindlePiece piece = pieces[p];
     double sum = 0;
     for (std::int64_t begin = 0; begin < piece.count; begin += kTile) {
       const int n = static_cast<int>(min(static_cast<std::int64_t>(kTile), piece.count - begin));
-      const T* from = x + piece.offset + begin;
+      const T* from = x + (piece.offset - origin) + begin;
       for (int i = static_cast<int>(threadIdx.x); i < n; i += static_cast<int>(kThreads)) {
         const double value = ToDouble(from[i]);
         tile[i] = value * value;
@@ -48,9 +49,9 @@ cudaError_t Squares(const RekindleSquares& args, cudaStream_t stream) {
   if (args.n_pieces == 0) return cudaSuccess;
   const unsigned blocks = BlocksFor(args.n_pieces, 1);
   if (args.fixed != nullptr) {
-    SquaresKernel<<<blocks, kThreads, 0, stream>>>(args.fixed, args.pieces, args.n_pieces, args.squares);
+    SquaresKernel<<<blocks, kThreads, 0, stream>>>(args.fixed, args.origin, args.pieces, args.n_pieces, args.squares);
   } else {
-    SquaresKernel<<<blocks, kThreads, 0, stream>>>(args.values, args.pieces, args.n_pieces, args.squares);
+    SquaresKernel<<<blocks, kThreads, 0, stream>>>(args.values, args.origin, args.pieces, args.n_pieces, args.squares);
   }
   return cudaGetLastError();
 }

@@ -4,11 +4,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "kernels/cuda/plugin_api.h"
+#include "kernels/table/kernel_table.h"
 #include "worker/device/contract/memory.h"
 
 namespace rekindle::device {
@@ -36,13 +37,21 @@ class Addresses {
   std::vector<void*> writes_;
 };
 
-// Names the queue on which an operation launches its work on a GPU, and where it writes the words of an error.
-struct CudaQueue {
-  const RekindleCudaApi* api = nullptr;
-  // `queue` is a cudaStream_t.
+// Says by which kernels an operation does its work, and on which queue of the device.
+struct Launch {
+  const RekindleKernels* kernels = nullptr;
+  // `queue` is a cudaStream_t, or null on the processor.
   void* queue = nullptr;
+  // The words of an error go to `error`.
   char* error = nullptr;
   size_t error_size = 0;
+
+  // Launches a kernel. Returns 0, or the number of CUDA's error.
+  template <typename Arguments>
+  int operator()(RekindleKernel<Arguments> RekindleKernels::*kernel,
+                 const std::type_identity_t<Arguments>& arguments) const {
+    return (kernels->*kernel)(&arguments, queue, error, error_size);
+  }
 };
 
 // An operation reads and writes only its ranges. A range that it reads and writes is in `writes`.
@@ -51,14 +60,15 @@ struct Operation {
   const char* name = "";
   std::vector<Range> reads;
   std::vector<Range> writes;
-  // `run` does the work of the operation. It may run on any thread and long after it was queued, so it must own what it
-  // uses. After an error the device is broken: nothing that was queued behind the operation runs, and every later call
-  // returns the error.
+  // `launch` does the work of the operation by kernels, on the processor at once and on a GPU later. Returns 0 or the
+  // number of CUDA's error. On a GPU it is called by the thread that queues the operation.
+  std::function<int(const Addresses&, const Launch&)> launch;
+  // `run` does the work on the processor, in place of `launch`. An operation without `launch` cannot run on a GPU.
+  // `run` may be called by any thread and long after it was queued, and so may `launch` on the processor, so both must
+  // own what they use. After an error the device is broken: nothing that was queued behind the operation runs, and
+  // every later call returns the error.
   std::function<absl::Status(const Addresses&)> run;
-  // `on_cuda` launches the work of the operation on a GPU, with the same bits, and returns 0 or the number of CUDA's
-  // error. It runs on the thread that queues the operation. An operation in which this is null cannot run on a GPU.
-  std::function<int(const Addresses&, const CudaQueue&)> on_cuda;
-  // `awaits_others` says that `run` waits for other ranks. Meanwhile other queues go on.
+  // `awaits_others` says that the operation waits for other ranks. Meanwhile other queues go on.
   bool awaits_others = false;
 };
 
@@ -75,6 +85,9 @@ Addresses AddressesOf(const Operation& operation, AddressOf address_of) {
   for (const Range& range : operation.writes) writes.push_back(address(range));
   return {std::move(reads), std::move(writes)};
 }
+
+// Does the work of an operation on the processor.
+absl::Status RunOnHost(const Operation& operation, const Addresses& at);
 
 // Returns an operation that copies the bytes of `from` to `to`. The ranges must have the same size and not overlap. One
 // of them may be pinned memory. The source is read when the operation runs.

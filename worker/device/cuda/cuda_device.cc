@@ -108,14 +108,14 @@ class CudaDevice final : public Device {
 
   void Run(Queue queue, Operation operation) override {
     if (!error_.status().ok()) return;
-    if (operation.on_cuda == nullptr) {
+    if (operation.launch == nullptr) {
       (void)error_.Break(Health::State::kContextLost,
                          absl::StrCat("the operation '", operation.name, "' has no form for a GPU"));
       return;
     }
     char words[kCudaErrorBytes] = "";
-    const CudaQueue on{.api = &api_, .queue = At(queue), .error = words, .error_size = sizeof words};
-    const int code = operation.on_cuda(AddressesOf(operation, AddressOf), on);
+    const Launch on{.kernels = api_.kernels, .queue = At(queue), .error = words, .error_size = sizeof words};
+    const int code = operation.launch(AddressesOf(operation, AddressOf), on);
     if (code != 0) {
       (void)error_.Break(StateAfter(code), absl::StrCat("the operation '", operation.name, "': ", words));
     }

@@ -53,8 +53,8 @@ Operation OperationOf(const NcclPiece& piece, const std::shared_ptr<comm::NcclSe
     if (!start(at, nullptr) && writes) std::memset(at.Write<void>(0), kScribble, static_cast<size_t>(piece.bytes()));
     return absl::OkStatus();
   };
-  operation.on_cuda = [start](const Addresses& at, const CudaQueue& queue) {
-    (void)start(at, queue.queue);
+  operation.launch = [start](const Addresses& at, const Launch& on) {
+    (void)start(at, on.queue);
     return 0;
   };
   return operation;

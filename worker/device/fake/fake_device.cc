@@ -147,6 +147,9 @@ class Fake final : public FakeDevice {
   }
 
   void Run(Queue queue, Operation operation) override {
+    if (operation.run == nullptr) {
+      operation.run = [operation](const Addresses& at) { return RunOnHost(operation, at); };
+    }
     Note([&](AccessOrder& order) {
       if (Within* within = WithinOf(queue)) {
         order.LaunchWithin(queue, operation, within->clock);

@@ -86,7 +86,7 @@ class HostDevice final : public Device {
 
   void Run(Queue, Operation operation) override {
     if (!Error().ok()) return;
-    const absl::Status status = operation.run(AddressesOf(operation, AddressOf));
+    const absl::Status status = RunOnHost(operation, AddressesOf(operation, AddressOf));
     if (status.ok()) return;
     const common::MutexLock lock(mutex_);
     error_.Update(status);

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/plugin_api.h"
+#include "kernels/table/host_kernels.h"
 #include "worker/device/cuda/cuda_device.h"
 
 namespace rekindle::device {
@@ -92,18 +92,30 @@ constexpr RekindleCudaDevice kFakeDevice = {
           *passed = TheGpu().hangs ? 0 : 1;
           return Outcome("passed", error, error_size);
         },
-    .copy =
-        [](void* to, const void* from, size_t bytes, void*, char* error, size_t error_size) {
-          std::memcpy(to, from, bytes);
-          return Outcome("copy", error, error_size);
-        },
-    .fill =
-        [](void* memory, int byte, size_t bytes, void*, char* error, size_t error_size) {
-          std::memset(memory, byte, bytes);
-          return Outcome("fill", error, error_size);
-        },
 };
-constexpr RekindleCudaApi kFakeApi = {.version = kRekindleCudaApiVersion, .device = &kFakeDevice};
+
+// The kernels are those of the processor, and all but two of them always succeed.
+const RekindleKernels& FakeKernels() {
+  static const RekindleKernels kernels = [] {
+    RekindleKernels table = kernels::HostKernels();
+    table.copy = [](const RekindleCopy* args, void* queue, char* error, size_t error_size) {
+      (void)kernels::HostKernels().copy(args, queue, error, error_size);
+      return Outcome("copy", error, error_size);
+    };
+    table.fill = [](const RekindleFill* args, void* queue, char* error, size_t error_size) {
+      (void)kernels::HostKernels().fill(args, queue, error, error_size);
+      return Outcome("fill", error, error_size);
+    };
+    return table;
+  }();
+  return kernels;
+}
+
+const RekindleCudaApi& FakeApi() {
+  static const RekindleCudaApi api = {
+      .version = kRekindleCudaApiVersion, .device = &kFakeDevice, .kernels = &FakeKernels()};
+  return api;
+}
 
 }  // namespace
 
@@ -112,6 +124,6 @@ GpuTable& TheGpu() {
   return *gpu;
 }
 
-absl::StatusOr<std::unique_ptr<Device>> MakeDeviceOnTheGpu() { return MakeCudaDevice(kFakeApi); }
+absl::StatusOr<std::unique_ptr<Device>> MakeDeviceOnTheGpu() { return MakeCudaDevice(FakeApi()); }
 
 }  // namespace rekindle::device

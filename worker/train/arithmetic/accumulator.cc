@@ -7,8 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check/check.h"
-#include "kernels/sums/accumulate.h"
-#include "kernels/sums/fixed_point.h"
 
 namespace rekindle::train {
 
@@ -28,11 +26,14 @@ absl::Status GradientAccumulator::Allocate() {
   if (absl::Status status = sums_.Allocate(device_, layout_->total, "the sums of the gradient"); !status.ok()) {
     return status;
   }
-  const size_t maxima = kMostUnderWay * layout_->parameters.size();
-  absl::StatusOr<device::PinnedMemory> memory =
-      device_.AllocatePinned(static_cast<int64_t>(maxima * sizeof(float)), "the maxima of the gradient");
-  if (!memory.ok()) return memory.status();
-  maxima_ = *std::move(memory);
+  const auto bytes = static_cast<int64_t>(kMostUnderWay * layout_->parameters.size() * sizeof(float));
+  constexpr char kPurpose[] = "the maxima of the gradient";
+  absl::StatusOr<device::Memory> maxima = device_.Allocate(bytes, kPurpose);
+  if (!maxima.ok()) return maxima.status();
+  absl::StatusOr<device::PinnedMemory> on_host = device_.AllocatePinned(bytes, kPurpose);
+  if (!on_host.ok()) return on_host.status();
+  maxima_ = *std::move(maxima);
+  maxima_on_host_ = *std::move(on_host);
   return absl::OkStatus();
 }
 
@@ -46,9 +47,9 @@ void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const i
   record_ = EmptyRecord(step, attempt, layout_->parameters.size());
 }
 
-device::Range GradientAccumulator::MaximaOf(int slot) const {
+device::Range GradientAccumulator::MaximaOf(const device::Range& of_all, int slot) const {
   const auto bytes = static_cast<int64_t>(layout_->parameters.size() * sizeof(float));
-  return maxima_.Part(slot * bytes, bytes);
+  return of_all.Part(slot * bytes, bytes);
 }
 
 absl::StatusOr<int> GradientAccumulator::Open(int index) {
@@ -58,6 +59,7 @@ absl::StatusOr<int> GradientAccumulator::Open(int index) {
   const int slot = (oldest_ + under_way_) % kMostUnderWay;
   At(slot) = {.index = index, .arrivals = std::vector<int>(layout_->parameters.size())};
   ++under_way_;
+  device_.Run(Queue::kCompute, device::Zero(MaximaOf(maxima_.all(), slot)));
   return slot;
 }
 
@@ -67,26 +69,34 @@ void GradientAccumulator::Add(int slot, int parameter, std::span<const float> gr
   common::Check(static_cast<int64_t>(gradient.size()) == info.size, "a gradient has the size of its parameter");
   const bool first = !written_[parameter];
   // The gradient stays until Add() returns, and what an operation queues on its own queue runs at once.
-  device_.Run(Queue::kCompute,
-              {.name = "accumulate",
-               .reads = {},
-               .writes = {sums_.Part(info.offset, info.size),
-                          MaximaOf(slot).Part(parameter * static_cast<int64_t>(sizeof(float)), sizeof(float))},
-               .run = [&, first](const device::Addresses& at) {
-                 *at.Write<float>(1) =
-                     mode_ == Mode::kExact
-                         ? kernels::AccumulateFixed(gradient.data(), info.size,
-                                                    exponents_[parameter] - loss_scale_log2_, first,
-                                                    at.Write<int64_t>(0))
-                         : kernels::AccumulateFloat(gradient.data(), info.size, std::ldexp(1.0f, -loss_scale_log2_),
-                                                    first, at.Write<float>(0));
-                 return absl::OkStatus();
-               }});
+  device_.Run(
+      Queue::kCompute,
+      {.name = "accumulate",
+       .reads = {},
+       .writes = {sums_.Part(info.offset, info.size),
+                  MaximaOf(maxima_.all(), slot).Part(parameter * static_cast<int64_t>(sizeof(float)), sizeof(float))},
+       .launch = [&, first](const device::Addresses& at, const device::Launch& on) {
+         RekindleAccumulate sum = {.gradient = gradient.data(),
+                                   .n = gradient.size(),
+                                   .first = first ? 1u : 0u,
+                                   .largest = at.Write<uint32_t>(1)};
+         if (mode_ == Mode::kExact) {
+           sum.fixed = at.Write<int64_t>(0);
+           sum.exponent = exponents_[static_cast<size_t>(parameter)] - loss_scale_log2_;
+         } else {
+           sum.sum = at.Write<float>(0);
+           sum.factor = std::ldexp(1.0f, -loss_scale_log2_);
+         }
+         return on(&RekindleKernels::accumulate, sum);
+       }});
   written_[parameter] = 1;
   ++At(slot).arrivals[parameter];
 }
 
-void GradientAccumulator::Close(int slot, const absl::StatusOr<LossSum>& loss) { At(slot).loss = loss; }
+void GradientAccumulator::Close(int slot, const absl::StatusOr<LossSum>& loss) {
+  At(slot).loss = loss;
+  device_.Run(Queue::kCompute, device::Copy(MaximaOf(maxima_.all(), slot), MaximaOf(maxima_on_host_.all(), slot)));
+}
 
 void GradientAccumulator::Queued(int slot) { At(slot).done = device_.Record(Queue::kCompute); }
 
@@ -122,9 +132,10 @@ absl::Status GradientAccumulator::TakeOldest() {
   }
   held_.push_back(index);
   AddLoss(index, *slot.loss, micro_batches_, &record_);
-  const device::Range range = MaximaOf(number);
+  const device::Range range = MaximaOf(maxima_on_host_.all(), number);
   std::vector<float> maxima(layout_->parameters.size());
-  std::memcpy(maxima.data(), maxima_.ForReading(range.offset, range.bytes).data(), static_cast<size_t>(range.bytes));
+  std::memcpy(maxima.data(), maxima_on_host_.ForReading(range.offset, range.bytes).data(),
+              static_cast<size_t>(range.bytes));
   int bad_parameter = -1;
   for (size_t p = 0; p < maxima.size(); ++p) {
     if (!std::isfinite(maxima[p]) && bad_parameter < 0) bad_parameter = static_cast<int>(p);

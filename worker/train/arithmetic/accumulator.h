@@ -93,7 +93,8 @@ class GradientAccumulator {
   };
 
   Slot& At(int slot) { return slots_[static_cast<size_t>(slot)]; }
-  device::Range MaximaOf(int slot) const;
+  // Returns the part of a slot in the maxima of all slots.
+  device::Range MaximaOf(const device::Range& of_all, int slot) const;
   absl::Status TakeOldest();
 
   device::Device& device_;
@@ -101,8 +102,10 @@ class GradientAccumulator {
   const Mode mode_;
   int micro_batches_;
   GradientBuffer sums_;
-  // `maxima_` has for each slot the largest magnitude of each parameter's gradient.
-  device::PinnedMemory maxima_;
+  // `maxima_` has for each slot the largest magnitude of each parameter's gradient. They are copied to
+  // `maxima_on_host_` when the slot is closed.
+  device::Memory maxima_;
+  device::PinnedMemory maxima_on_host_;
   std::vector<int32_t> exponents_;
   int loss_scale_log2_ = 0;
   std::vector<int> held_;

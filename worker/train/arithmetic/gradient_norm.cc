@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/sums/sum_of_squares.h"
+#include "kernels/table/kernel_table.h"
 
 namespace rekindle::train {
 
@@ -20,18 +20,29 @@ SquaresGatherer::SquaresGatherer(device::Device& device, const ParameterLayout& 
       const int64_t block_end = (at / kNormBlockElements + 1) * kNormBlockElements;
       const int64_t count = std::min(end, block_end) - at;
       at += count;
-      pieces_.push_back({.offset = at - count, .count = count, .ends_block = at == block_end});
+      pieces_.push_back({.offset = at - count, .count = count});
+      ends_block_.push_back(at == block_end);
     }
   }
   first_piece_.push_back(pieces_.size());
+  exponents_.resize(pieces_.size());
 }
 
 absl::Status SquaresGatherer::Allocate() {
+  constexpr char kPurpose[] = "the squares of the gradient";
+  const auto bytes = static_cast<int64_t>(pieces_.size() * sizeof(RekindlePiece));
   absl::StatusOr<device::PinnedMemory> squares =
-      device_.AllocatePinned(static_cast<int64_t>(pieces_.size() * sizeof(double)), "the squares of the gradient");
+      device_.AllocatePinned(static_cast<int64_t>(pieces_.size() * sizeof(double)), kPurpose);
   if (!squares.ok()) return squares.status();
+  absl::StatusOr<device::Memory> pieces = device_.Allocate(bytes, kPurpose);
+  if (!pieces.ok()) return pieces.status();
+  absl::StatusOr<device::PinnedMemory> on_host = device_.AllocatePinned(bytes, kPurpose);
+  if (!on_host.ok()) return on_host.status();
   squares_ = *std::move(squares);
-  return absl::OkStatus();
+  pieces_on_device_ = *std::move(pieces);
+  if (bytes == 0) return absl::OkStatus();
+  std::memcpy(on_host->ForWriting(0, bytes).data(), pieces_.data(), static_cast<size_t>(bytes));
+  return RunAndAwait(device_, device::Queue::kCompute, Copy(on_host->all(), pieces_on_device_.all()));
 }
 
 device::Range SquaresGatherer::SquaresOf(size_t first, size_t end) const {
@@ -41,39 +52,32 @@ device::Range SquaresGatherer::SquaresOf(size_t first, size_t end) const {
 
 void SquaresGatherer::Add(const GradientBuffer& gradient, std::span<const int32_t> exponents,
                           const GradientBucket& bucket) {
-  // Describes a piece with the exponent of its parameter.
-  struct Scaled {
-    Piece piece;
-    int32_t exponent;
-  };
-  std::vector<Scaled> pieces;
   const size_t first = first_piece_[static_cast<size_t>(bucket.first_parameter)];
   const size_t end = first_piece_[static_cast<size_t>(bucket.last_parameter) + 1];
+  if (first == end) return;
   for (int p = bucket.first_parameter; p <= bucket.last_parameter; ++p) {
     const auto parameter = static_cast<size_t>(p);
     const int32_t exponent = gradient.exact() ? exponents[parameter] : 0;
-    for (size_t i = first_piece_[parameter]; i < first_piece_[parameter + 1]; ++i) {
-      pieces.push_back({pieces_[i], exponent});
-    }
+    for (size_t i = first_piece_[parameter]; i < first_piece_[parameter + 1]; ++i) exponents_[i] = exponent;
   }
-  if (pieces.empty()) return;
-  const int64_t origin = pieces.front().piece.offset;
-  const int64_t count = pieces.back().piece.offset + pieces.back().piece.count - origin;
-  device_.Run(device::Queue::kCompute,
-              {.name = "squares",
-               .reads = {gradient.Part(origin, count)},
-               .writes = {SquaresOf(first, end)},
-               .run = [&gradient, origin, pieces = std::move(pieces)](const device::Addresses& at) {
-                 const GradientView view = gradient.ViewAt(at.Read<void>(0), origin);
-                 double* squares = at.Write<double>(0);
-                 for (const auto& [piece, exponent] : pieces) {
-                   *squares++ =
-                       view.fixed != nullptr
-                           ? std::ldexp(kernels::SumOfSquares(view.FixedAt(piece.offset), piece.count), -2 * exponent)
-                           : kernels::SumOfSquares(view.ValuesAt(piece.offset), piece.count);
-                 }
-                 return absl::OkStatus();
-               }});
+  const int64_t origin = pieces_[first].offset;
+  const int64_t count = pieces_[end - 1].offset + pieces_[end - 1].count - origin;
+  constexpr auto kPiece = static_cast<int64_t>(sizeof(RekindlePiece));
+  device_.Run(
+      device::Queue::kCompute,
+      {.name = "squares",
+       .reads = {gradient.Part(origin, count), pieces_on_device_.Part(static_cast<int64_t>(first) * kPiece,
+                                                                      static_cast<int64_t>(end - first) * kPiece)},
+       .writes = {SquaresOf(first, end)},
+       .launch = [&gradient, origin, n = end - first](const device::Addresses& at, const device::Launch& on) {
+         const GradientView view = gradient.ViewAt(at.Read<void>(0), origin);
+         return on(&RekindleKernels::squares, {.values = view.values,
+                                               .fixed = view.fixed,
+                                               .origin = origin,
+                                               .pieces = at.Read<RekindlePiece>(1),
+                                               .n_pieces = n,
+                                               .squares = at.Write<double>(0)});
+       }});
 }
 
 absl::StatusOr<double> SquaresGatherer::Total() const {
@@ -86,8 +90,8 @@ absl::StatusOr<double> SquaresGatherer::Total() const {
   for (size_t i = 0; i < pieces_.size(); ++i) {
     double squares = 0;
     std::memcpy(&squares, bytes.data() + i * sizeof(double), sizeof(double));
-    block += squares;
-    if (!pieces_[i].ends_block) continue;
+    block += std::ldexp(squares, -2 * exponents_[i]);
+    if (!ends_block_[i]) continue;
     total += block;
     block = 0;
   }

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/sums/sum_arguments.h"
 #include "worker/contract/model_interface.h"
 #include "worker/device/contract/device.h"
 #include "worker/train/arithmetic/gradient_buckets.h"
@@ -34,20 +35,20 @@ class SquaresGatherer {
   absl::StatusOr<double> Total() const;
 
  private:
-  // Describes the elements of one parameter that lie in one block of the flat gradient.
-  struct Piece {
-    int64_t offset;
-    int64_t count;
-    bool ends_block;
-  };
   device::Range SquaresOf(size_t first, size_t end) const;
 
   device::Device& device_;
-  std::vector<Piece> pieces_;
+  // `pieces_` has the elements of each parameter that lie in one block of the flat gradient. `ends_block_` says of each
+  // piece whether it is the last one of its block.
+  std::vector<RekindlePiece> pieces_;
+  std::vector<bool> ends_block_;
+  device::Memory pieces_on_device_;
+  // `exponents_` has the fixed-point exponent of each piece's newest squares.
+  std::vector<int32_t> exponents_;
   // `first_piece_` holds for each parameter the index of its first Piece in `pieces_`, and at its end the number of all
   // pieces.
   std::vector<size_t> first_piece_;
-  // `squares_` has the sum of squares of each piece, as a double.
+  // `squares_` has the sum of squares of each piece, as a double, in units of its fixed point.
   device::PinnedMemory squares_;
 };
 

@@ -1,6 +1,6 @@
 // Declares the optimizers. Each NAME of the list (kernels/optimizers/optimizer_list.h) is declared by `const
-// OptimizerKind kNAMEOptimizer` in a file optimizer_*.cc of this folder, and computed by the function UpdateNAME in
-// worker/train/optimizers.
+// OptimizerKind kNAMEOptimizer` in a file optimizer_*.cc of this folder. Elementwise ones are computed in
+// kernels/optimizers, the others in worker/train/optimizers.
 #ifndef REKINDLE_WORKER_TRAIN_LEVERS_OPTIMIZERS_H_
 #define REKINDLE_WORKER_TRAIN_LEVERS_OPTIMIZERS_H_
 

@@ -9,8 +9,7 @@
 
 #include "kernels/optimizers/matmul.h"
 #include "kernels/sums/sum_of_squares.h"
-#include "worker/contract/spec.h"
-#include "worker/train/optimizers/optimizer_update.h"
+#include "worker/train/optimizers/matrix_update.h"
 
 namespace rekindle::train {
 namespace {
@@ -53,17 +52,16 @@ void Orthogonalize(int64_t rows, int64_t columns, Matrix* x) {
   }
 }
 
-void UpdateMatrix(const OptimizerUpdate& u) {
-  int64_t rows = u.shape[0], columns = u.shape[1];
-  const auto rest = static_cast<float>(1 - u.spec.momentum);
-  Matrix x(static_cast<size_t>(u.size));
-  for (int64_t i = 0; i < u.size; ++i) {
+void UpdateWhole(const RekindleUpdate& u, int64_t rows, int64_t columns) {
+  const auto rest = static_cast<float>(1 - u.momentum);
+  Matrix x(u.n);
+  for (size_t i = 0; i < u.n; ++i) {
     const float g = u.fixed != nullptr ? static_cast<float>(static_cast<double>(u.fixed[i]) * u.scale)
                                        : u.values[i] * static_cast<float>(u.scale);
-    float& momentum = u.first_moment[i];
+    float& momentum = u.new_first_moment[i];
     momentum = momentum + (g - momentum) * rest;
     // The gradient is mixed with the new momentum, which is Nesterov's form of momentum.
-    x[static_cast<size_t>(i)] = g + (momentum - g) * static_cast<float>(u.spec.momentum);
+    x[i] = g + (momentum - g) * static_cast<float>(u.momentum);
   }
   const bool tall = rows > columns;
   if (tall) {
@@ -74,11 +72,14 @@ void UpdateMatrix(const OptimizerUpdate& u) {
   if (tall) x = Transposed(x, rows, columns);
   const auto decay = static_cast<float>(1 - u.learning_rate * u.weight_decay);
   const auto step = static_cast<float>(u.learning_rate * 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))));
-  for (int64_t i = 0; i < u.size; ++i) u.weights[i] = u.weights[i] * decay - step * x[static_cast<size_t>(i)];
+  for (size_t i = 0; i < u.n; ++i) u.new_weights[i] = u.new_weights[i] * decay - step * x[i];
 }
 
 }  // namespace
 
-void UpdateMuon(const OptimizerUpdate& u) { u.shape.size() == 2 ? UpdateMatrix(u) : UpdateAdamw(u); }
+void UpdateMuon(const MatrixUpdate& matrix) {
+  if (matrix.shape.size() != 2) return kernels::UpdateAdamw(matrix.update);
+  UpdateWhole(matrix.update, matrix.shape[0], matrix.shape[1]);
+}
 
 }  // namespace rekindle::train

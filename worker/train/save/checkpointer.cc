@@ -1,14 +1,18 @@
 #include "worker/train/save/checkpointer.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/log/log.h"
 #include "common/time/background.h"
 #include "common/time/clock.h"
+#include "worker/device/contract/host_access.h"
 
 namespace rekindle::train {
 namespace {
@@ -23,6 +27,8 @@ constexpr double kLookSeconds = 2;
 constexpr size_t kMaxGathering = 4;
 constexpr size_t kMaxLost = 16;
 constexpr int kBuffers = 2;
+// A snapshot has the weights and at most two moments.
+constexpr size_t kStateParts = 3;
 
 }  // namespace
 
@@ -161,20 +167,36 @@ absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedSh
 // Copies the state to the staged shards, which any number of threads may do at once if the device is the host. Returns
 // the error of the copy or of the device.
 absl::Status Checkpointer::CopyState(checkpoint::StagedShards& staged, const Snapshot& snapshot) {
-  absl::Status copied;
-  absl::Status status =
-      RunAndAwait(device_, device::Queue::kSnapshot,
-                  {.name = "snapshot", .reads = snapshot.parts, .writes = {}, .run = [&](const device::Addresses& at) {
-                     const size_t kept = snapshot.parts.size();
-                     copied = staged.Copy({.weights = at.Read<float>(0),
-                                           .first_moment = kept > 1 ? at.Read<float>(1) : nullptr,
-                                           .second_moment = kept > 2 ? at.Read<float>(2) : nullptr,
-                                           .total = snapshot.total,
-                                           .origin = snapshot.origin});
-                     return absl::OkStatus();
-                   }});
-  status.Update(copied);
-  return status;
+  const size_t kept = snapshot.parts.size();
+  const auto copy = [&](const std::array<const float*, kStateParts>& parts) {
+    return staged.Copy({.weights = parts[0],
+                        .first_moment = parts[1],
+                        .second_moment = parts[2],
+                        .total = snapshot.total,
+                        .origin = snapshot.origin});
+  };
+  std::array<const float*, kStateParts> parts = {};
+  if (device_.IsHost()) {
+    absl::Status copied;
+    absl::Status status = RunAndAwait(
+        device_, device::Queue::kSnapshot,
+        {.name = "snapshot", .reads = snapshot.parts, .writes = {}, .run = [&](const device::Addresses& at) {
+           for (size_t i = 0; i < kept; ++i) parts[i] = at.Read<float>(i);
+           copied = copy(parts);
+           return absl::OkStatus();
+         }});
+    status.Update(copied);
+    return status;
+  }
+  std::array<std::vector<float>, kStateParts> on_host;
+  for (size_t i = 0; i < kept; ++i) {
+    on_host[i].resize(static_cast<size_t>(snapshot.parts[i].bytes) / sizeof(float));
+    absl::Status status = ReadToHost(device_, device::Queue::kSnapshot, snapshot.parts[i],
+                                     std::as_writable_bytes(std::span<float>(on_host[i])));
+    if (!status.ok()) return status;
+    parts[i] = on_host[i].data();
+  }
+  return copy(parts);
 }
 
 ShardNotes Checkpointer::TakeNotes() {

@@ -6,50 +6,48 @@
 #include <utility>
 
 #include "worker/train/arithmetic/gradient_norm.h"
-#include "worker/train/optimizers/optimizer_update.h"
+#include "worker/train/optimizers/matrix_update.h"
 
 namespace rekindle::train {
 namespace {
 
-// `kChunkElements` elements are updated out of place at a time, so that they stay in the cache.
-constexpr int64_t kChunkElements = 16 * 1024;
-
-// Points to memory that holds the state from element `origin` on, while an operation runs. Moments that the optimizer
-// does not keep are null.
-struct FlatState {
-  float* weights = nullptr;
-  float* first_moment = nullptr;
-  float* second_moment = nullptr;
-  int64_t origin = 0;
-};
-
-// Updates the elements [begin, end) of `state` and skips buffers.
-void UpdateElements(const ParameterLayout& layout, const PlannedUpdate& update, const GradientView& gradient,
-                    int64_t begin, int64_t end, const FlatState& state) {
-  const bool fixed = gradient.fixed != nullptr;
-  const auto at = [&](float* memory, int64_t element) {
-    return memory == nullptr ? nullptr : memory + (element - state.origin);
-  };
-  auto next = std::upper_bound(layout.parameters.begin(), layout.parameters.end(), begin,
+// Calls `visit(info, parameter, from, to)` for each part of a parameter in `range`, and skips buffers, which follow on
+// all other parameters.
+template <typename Visit>
+void ForEachPart(const ParameterLayout& layout, const ElementRange& range, const Visit& visit) {
+  auto next = std::upper_bound(layout.parameters.begin(), layout.parameters.end(), range.begin,
                                [](int64_t element, const ParameterInfo& info) { return element < info.offset; });
   for (auto info = next == layout.parameters.begin() ? next : next - 1;
-       info != layout.parameters.end() && info->offset < end && !info->is_buffer(); ++info) {
-    const int64_t from = std::max(begin, info->offset), to = std::min(end, info->offset + info->size);
-    if (from >= to) continue;
-    const auto parameter = static_cast<size_t>(info - layout.parameters.begin());
-    UpdateParameter({.spec = update.optimizer,
-                     .learning_rate = update.learning_rate,
-                     .weight_decay = info->decay ? update.optimizer.weight_decay : 0,
-                     .step = update.step,
-                     .fixed = gradient.FixedAt(from),
-                     .values = gradient.ValuesAt(from),
-                     .scale = fixed ? std::ldexp(update.scale, -update.exponents[parameter]) : update.scale,
-                     .size = to - from,
-                     .shape = info->shape,
-                     .weights = at(state.weights, from),
-                     .first_moment = at(state.first_moment, from),
-                     .second_moment = at(state.second_moment, from)});
+       info != layout.parameters.end() && info->offset < range.end && !info->is_buffer(); ++info) {
+    const int64_t from = std::max(range.begin, info->offset), to = std::min(range.end, info->offset + info->size);
+    if (from < to) visit(*info, static_cast<size_t>(info - layout.parameters.begin()), from, to);
   }
+}
+
+// Describes the update of the elements [from, to) of a parameter, without the memory of its values.
+RekindleUpdate Describe(const PlannedUpdate& update, const GradientView& gradient, const ParameterInfo& info,
+                        size_t parameter, int64_t from, int64_t to) {
+  const OptimizerSpec& optimizer = update.optimizer;
+  const bool fixed = gradient.fixed != nullptr;
+  return {.optimizer = KernelOf(optimizer.kind).value_or(RekindleOptimizer{}),
+          .learning_rate = update.learning_rate,
+          .weight_decay = info.decay ? optimizer.weight_decay : 0,
+          .beta1 = optimizer.beta1,
+          .beta2 = optimizer.beta2,
+          .epsilon = optimizer.epsilon,
+          .momentum = optimizer.momentum,
+          .step = update.step,
+          .values = gradient.ValuesAt(from),
+          .fixed = gradient.FixedAt(from),
+          .scale = fixed ? std::ldexp(update.scale, -update.exponents[parameter]) : update.scale,
+          .n = static_cast<size_t>(to - from)};
+}
+
+// Sets the memory of an update in place, whose operation writes the weights and `moments` moments from `offset` on.
+void SetInPlace(const device::Addresses& at, int64_t offset, size_t moments, RekindleUpdate* update) {
+  update->weights = update->new_weights = at.Write<float>(0) + offset;
+  if (moments >= 1) update->first_moment = update->new_first_moment = at.Write<float>(1) + offset;
+  if (moments >= 2) update->second_moment = update->new_second_moment = at.Write<float>(2) + offset;
 }
 
 }  // namespace
@@ -76,15 +74,29 @@ device::Operation UpdateOf(const ParameterLayout& layout, const PlannedUpdate& u
                               .writes = {state.weights.Part(range.begin, range.size())}};
   const std::vector<FloatBuffer*> moments = MomentsOf(state, state.moments);
   for (const FloatBuffer* moment : moments) operation.writes.push_back(moment->Part(range.begin, range.size()));
-  operation.run = [&layout, update = std::make_shared<const PlannedUpdate>(update), range,
-                   kept = moments.size()](const device::Addresses& at) {
-    const FlatState flat{.weights = at.Write<float>(0),
-                         .first_moment = kept >= 1 ? at.Write<float>(1) : nullptr,
-                         .second_moment = kept >= 2 ? at.Write<float>(2) : nullptr,
-                         .origin = range.begin};
-    UpdateElements(layout, *update, update->gradient->ViewAt(at.Read<void>(0), range.begin), range.begin, range.end,
-                   flat);
-    return absl::OkStatus();
+  const auto planned = std::make_shared<const PlannedUpdate>(update);
+  const size_t kept = moments.size();
+  if (!KernelOf(update.optimizer.kind)) {
+    operation.run = [&layout, planned, range, kept](const device::Addresses& at) {
+      const GradientView gradient = planned->gradient->ViewAt(at.Read<void>(0), range.begin);
+      ForEachPart(layout, range, [&](const ParameterInfo& info, size_t parameter, int64_t from, int64_t to) {
+        MatrixUpdate matrix{.update = Describe(*planned, gradient, info, parameter, from, to), .shape = info.shape};
+        SetInPlace(at, from - range.begin, kept, &matrix.update);
+        UpdateMatrix(planned->optimizer.kind, matrix);
+      });
+      return absl::OkStatus();
+    };
+    return operation;
+  }
+  operation.launch = [&layout, planned, range, kept](const device::Addresses& at, const device::Launch& on) {
+    const GradientView gradient = planned->gradient->ViewAt(at.Read<void>(0), range.begin);
+    int code = 0;
+    ForEachPart(layout, range, [&](const ParameterInfo& info, size_t parameter, int64_t from, int64_t to) {
+      RekindleUpdate part = Describe(*planned, gradient, info, parameter, from, to);
+      SetInPlace(at, from - range.begin, kept, &part);
+      if (code == 0) code = on(&RekindleKernels::update, part);
+    });
+    return code;
   };
   return operation;
 }
@@ -96,30 +108,38 @@ device::Operation UpdatedCopyOf(const ParameterLayout& layout, const std::option
   const std::vector<const FloatBuffer*> moments = MomentsOf(state, state.moments);
   for (const FloatBuffer* moment : moments) operation.reads.push_back(moment->Part(range.begin, range.size()));
   if (update) operation.reads.push_back(update->gradient->Part(range.begin, range.size()));
-  // `kept` has, for the weights and each moment, which of the written ranges takes the new values, or -1.
-  std::vector<int> kept;
-  const device::Range outs[] = {out.weights, out.first_moment, out.second_moment};
+  // `outs` has the weights and each moment that is kept, with the index of its present values.
+  std::vector<size_t> outs;
+  const device::Range all[] = {out.weights, out.first_moment, out.second_moment};
   for (size_t i = 0; i <= moments.size(); ++i) {
-    kept.push_back(outs[i].block == nullptr ? -1 : static_cast<int>(operation.writes.size()));
-    if (outs[i].block != nullptr) operation.writes.push_back(outs[i]);
+    if (all[i].block == nullptr) continue;
+    outs.push_back(i);
+    operation.writes.push_back(all[i]);
   }
-  operation.run = [&layout, update = std::make_shared<const std::optional<PlannedUpdate>>(update), range,
-                   kept = std::move(kept)](const device::Addresses& at) {
-    const auto chunk = static_cast<size_t>(std::min(kChunkElements, range.size()));
-    std::vector<std::vector<float>> scratch(kept.size());
-    for (size_t i = 0; i < kept.size(); ++i) scratch[i].resize(kept[i] < 0 ? chunk : 0);
-    for (const ElementRange& part : PartsOf(range, kChunkElements)) {
-      const int64_t offset = part.begin - range.begin;
-      float* values[3] = {};
-      for (size_t i = 0; i < kept.size(); ++i) {
-        values[i] = kept[i] < 0 ? scratch[i].data() : at.Write<float>(static_cast<size_t>(kept[i])) + offset;
-        std::copy_n(at.Read<float>(i) + offset, part.size(), values[i]);
-      }
-      if (!*update) continue;
-      const GradientView gradient = (*update)->gradient->ViewAt(at.Read<void>(kept.size()), range.begin);
-      UpdateElements(layout, **update, gradient, part.begin, part.end, {values[0], values[1], values[2], part.begin});
+  operation.launch = [&layout, planned = std::make_shared<const std::optional<PlannedUpdate>>(update), range,
+                      moments = moments.size(),
+                      outs = std::move(outs)](const device::Addresses& at, const device::Launch& on) {
+    int code = 0;
+    int64_t updated = range.begin;
+    const auto update_part = [&](const ParameterInfo& info, size_t parameter, int64_t from, int64_t to) {
+      const GradientView gradient = (*planned)->gradient->ViewAt(at.Read<void>(moments + 1), range.begin);
+      RekindleUpdate part = Describe(**planned, gradient, info, parameter, from, to);
+      const float** const old[] = {&part.weights, &part.first_moment, &part.second_moment};
+      float** const fresh[] = {&part.new_weights, &part.new_first_moment, &part.new_second_moment};
+      for (size_t i = 0; i <= moments; ++i) *old[i] = at.Read<float>(i) + (from - range.begin);
+      for (size_t i = 0; i < outs.size(); ++i) *fresh[outs[i]] = at.Write<float>(i) + (from - range.begin);
+      if (code == 0) code = on(&RekindleKernels::update, part);
+      updated = to;
+    };
+    if (*planned) ForEachPart(layout, range, update_part);
+    // What is not updated stays as it is.
+    for (size_t i = 0; i < outs.size() && code == 0; ++i) {
+      const int64_t offset = updated - range.begin;
+      code = on(&RekindleKernels::copy, {.to = at.Write<float>(i) + offset,
+                                         .from = at.Read<float>(outs[i]) + offset,
+                                         .bytes = static_cast<size_t>(range.end - updated) * sizeof(float)});
     }
-    return absl::OkStatus();
+    return code;
   };
   return operation;
 }

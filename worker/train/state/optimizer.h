@@ -1,7 +1,7 @@
 // Makes one optimizer step over the whole flat state, or parts of it, from the reduced gradient. The step consists of
-// the mean, clipping by global norm, and the update of the job's kind (optimizers/optimizer_update.h). The result has
-// the same bits whatever the ranks, threads, instruction set or device. The functions are pure except for the
-// operations that they queue.
+// the mean, clipping by global norm, and the update of the job's kind (kernels/optimizers/update.h,
+// optimizers/matrix_update.h). The result has the same bits whatever the ranks, threads, instruction set or device. The
+// functions are pure except for the operations that they queue.
 #ifndef REKINDLE_WORKER_TRAIN_STATE_OPTIMIZER_H_
 #define REKINDLE_WORKER_TRAIN_STATE_OPTIMIZER_H_
 

@@ -1,8 +1,11 @@
 #include "worker/train/state/train_state.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
 
+#include "worker/device/contract/host_access.h"
 #include "worker/train/arithmetic/exact_scale.h"
 
 namespace rekindle::train {
@@ -39,11 +42,8 @@ std::vector<const FloatBuffer*> MomentsOf(const TrainState& state, int moments) 
 }
 
 absl::Status StateHasher::Add(const device::Range& floats) {
-  return RunAndAwait(device_, device::Queue::kCompute,
-                     {.name = "hash", .reads = {floats}, .writes = {}, .run = [&](const device::Addresses& at) {
-                        hasher_.Update(at.Read<char>(0), static_cast<size_t>(floats.bytes));
-                        return absl::OkStatus();
-                      }});
+  return ReadOnHost(device_, device::Queue::kCompute, floats,
+                    [this](std::span<const std::byte> bytes) { hasher_.Update(bytes.data(), bytes.size()); });
 }
 
 void StateHasher::AddZeros(int64_t elements) {

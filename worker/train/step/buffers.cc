@@ -10,20 +10,21 @@ void UpdateBuffers(device::Device& device, const ParameterLayout& layout, const 
     const ParameterInfo& info = layout.parameters[p];
     if (!info.is_buffer()) continue;
     const int32_t exponent = sums.exact() ? state.scalars.exponents[p] : 0;
-    device.Run(device::Queue::kCompute,
-               {.name = "buffer",
-                .reads = {sums.Part(info.offset, info.size)},
-                .writes = {state.weights.Part(info.offset, info.size)},
-                .run = [&info, &sums, micro_batches, exponent](const device::Addresses& at) {
-                  const GradientView view = sums.ViewAt(at.Read<void>(0), 0);
-                  float* buffer = at.Write<float>(0);
-                  for (int64_t i = 0; i < info.size; ++i) {
-                    const double sum = view.fixed != nullptr ? std::ldexp(static_cast<double>(view.fixed[i]), -exponent)
-                                                             : double{view.values[i]};
-                    buffer[i] = static_cast<float>(buffer[i] + info.momentum * (sum / micro_batches - buffer[i]));
-                  }
-                  return absl::OkStatus();
-                }});
+    device.Run(
+        device::Queue::kCompute,
+        {.name = "buffer",
+         .reads = {sums.Part(info.offset, info.size)},
+         .writes = {state.weights.Part(info.offset, info.size)},
+         .launch = [&info, &sums, micro_batches, exponent](const device::Addresses& at, const device::Launch& on) {
+           const GradientView view = sums.ViewAt(at.Read<void>(0), 0);
+           return on(&RekindleKernels::running_mean, {.values = view.values,
+                                                      .fixed = view.fixed,
+                                                      .unit = std::ldexp(1.0, -exponent),
+                                                      .n = static_cast<size_t>(info.size),
+                                                      .count = static_cast<double>(micro_batches),
+                                                      .rate = info.momentum,
+                                                      .mean = at.Write<float>(0)});
+         }});
   }
 }
 

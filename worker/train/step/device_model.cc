@@ -2,8 +2,10 @@
 
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "worker/contract/out_of_memory.h"
+#include "worker/device/contract/host_access.h"
 
 namespace rekindle::train {
 namespace {
@@ -41,17 +43,26 @@ void DeviceModel::TakeWeights(const FloatBuffer& weights) {
 
 absl::Status DeviceModel::Initialize(uint64_t seed, const std::function<absl::Status(std::span<float>)>& load,
                                      const FloatBuffer& weights) {
-  absl::Status loaded;
-  absl::Status status = RunAndAwait(
-      device_, device::Queue::kCompute,
-      {.name = "initialize", .reads = {}, .writes = {weights.all()}, .run = [&](const device::Addresses& at) {
-         const std::span<float> values(at.Write<float>(0), static_cast<size_t>(weights.size()));
-         model_.Initialize(seed, values);
-         if (load) loaded = load(values);
-         return absl::OkStatus();
-       }});
-  status.Update(loaded);
-  return status;
+  // The processor writes its own memory in place.
+  if (device_.IsHost()) {
+    absl::Status loaded;
+    absl::Status status = RunAndAwait(
+        device_, device::Queue::kCompute,
+        {.name = "initialize", .reads = {}, .writes = {weights.all()}, .run = [&](const device::Addresses& at) {
+           const std::span<float> values(at.Write<float>(0), static_cast<size_t>(weights.size()));
+           model_.Initialize(seed, values);
+           if (load) loaded = load(values);
+           return absl::OkStatus();
+         }});
+    status.Update(loaded);
+    return status;
+  }
+  std::vector<float> values(static_cast<size_t>(weights.size()));
+  model_.Initialize(seed, values);
+  if (load) {
+    if (absl::Status loaded = load(values); !loaded.ok()) return loaded;
+  }
+  return WriteFromHost(device_, device::Queue::kCompute, std::as_bytes(std::span<const float>(values)), weights.all());
 }
 
 void DeviceModel::Backward(const FloatBuffer& weights, MicroBatch batch, const RandomKey& key, float loss_scale,

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/time/clock.h"
-#include "kernels/layers/bfloat16.h"
 
 namespace rekindle::train {
 namespace {
@@ -210,12 +209,14 @@ void StepRunner::Reduce(int bucket, device::Exchange& exchange) {
     return;
   }
   const device::Range wire = WireOf(b);
-  device_.Run(
-      device::Queue::kCompute,
-      {.name = "to 16 bits", .reads = {sums}, .writes = {wire}, .run = [count = b.count](const device::Addresses& at) {
-         kernels::ToBfloat16(at.Read<float>(0), count, at.Write<uint16_t>(0));
-         return absl::OkStatus();
-       }});
+  device_.Run(device::Queue::kCompute,
+              {.name = "to 16 bits",
+               .reads = {sums},
+               .writes = {wire},
+               .launch = [n = static_cast<size_t>(b.count)](const device::Addresses& at, const device::Launch& on) {
+                 return on(&RekindleKernels::to_bf16,
+                           {.values = at.Read<float>(0), .n = n, .bf16 = at.Write<uint16_t>(0)});
+               }});
   reductions_.push_back(exchange.AllReduce(wire, wire, comm::DataType::kBfloat16));
 }
 
@@ -232,13 +233,14 @@ absl::Status StepRunner::GatherSquares(const StateScalars& scalars, device::Exch
     if (!status.ok()) continue;
     const GradientBucket& b = buckets_[bucket];
     if (spec_.sixteen_bit) {
-      device_.Run(device::Queue::kCompute, {.name = "from 16 bits",
-                                            .reads = {WireOf(b)},
-                                            .writes = {reduced_.Part(b.offset, b.count)},
-                                            .run = [count = b.count](const device::Addresses& at) {
-                                              kernels::FromBfloat16(at.Read<uint16_t>(0), count, at.Write<float>(0));
-                                              return absl::OkStatus();
-                                            }});
+      device_.Run(device::Queue::kCompute,
+                  {.name = "from 16 bits",
+                   .reads = {WireOf(b)},
+                   .writes = {reduced_.Part(b.offset, b.count)},
+                   .launch = [n = static_cast<size_t>(b.count)](const device::Addresses& at, const device::Launch& on) {
+                     return on(&RekindleKernels::from_bf16,
+                               {.bf16 = at.Read<uint16_t>(0), .n = n, .values = at.Write<float>(0)});
+                   }});
     }
     squares_.Add(reduced_, scalars.exponents, b);
   }
