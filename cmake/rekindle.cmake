@@ -117,10 +117,11 @@ function(rk_test name)
 endfunction()
 
 # rk_on_fake_device(name [NCCL] [LABELS ...]) adds the test `name` once more, with the state on a device that finds
-# mistakes in how it is used (worker/device/fake). With NCCL the ranks exchange by what acts as NCCL there. The test has
-# the given labels, and otherwise the properties of `name`.
+# mistakes in how it is used (worker/device/fake). With NCCL the ranks exchange by what acts as NCCL there. With TABLE
+# the device is that of a GPU, over a table whose kernels are the processor's. The test has the given labels, and
+# otherwise the properties of `name`.
 function(rk_on_fake_device name)
-  cmake_parse_arguments(A "NCCL" "" "LABELS" ${ARGN})
+  cmake_parse_arguments(A "NCCL;TABLE" "" "LABELS" ${ARGN})
   rk_check_labels(${name} ${A_LABELS})
   get_property(command TEST ${name} PROPERTY REKINDLE_COMMAND)
   set(other ${name}_on_fake_device)
@@ -128,6 +129,9 @@ function(rk_on_fake_device name)
   if(A_NCCL)
     set(other ${name}_by_fake_nccl)
     set(device nccl)
+  elseif(A_TABLE)
+    set(other ${name}_on_gpu_table)
+    set(device table)
   endif()
   add_test(NAME ${other} COMMAND ${command} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   foreach(property TIMEOUT RUN_SERIAL SKIP_RETURN_CODE ENVIRONMENT)

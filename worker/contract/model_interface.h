@@ -83,6 +83,9 @@ class Model {
   // Makes the model's parameters views of `weights`, which must have layout().total floats and be 64-byte aligned. This
   // memory must outlive the model or stay until the next call of BindWeights().
   virtual void BindWeights(float* weights) = 0;
+  // Tells a model that computes on a GPU on which queue (a cudaStream_t) the passes from now on do their work. A model
+  // that computes on the processor ignores it.
+  virtual void UseQueue(void*) {}
   // Tells the model that the weights have been written since the last call. The model then renews any copy of them that
   // it keeps elsewhere, such as on a GPU. The caller must call this before the first forward pass after a write.
   virtual void TakeWeights() = 0;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -29,8 +30,19 @@ std::set<void*>& Blocks() {
   return *blocks;
 }
 
+// Is held while the GPU's counts change. Only a test that uses the GPU from one thread may read them without it.
+std::mutex& Guard() {
+  static auto* const guard = new std::mutex;
+  return *guard;
+}
+
+void NoteCall(const std::string& call) {
+  if (!TheGpu().is_busy) TheGpu().calls.push_back(call);
+}
+
 int AllocateBlock(size_t bytes, void** memory, char* error, size_t error_size) {
   if (const int code = Outcome("allocate", error, error_size)) return code;
+  const std::lock_guard lock(Guard());
   if (bytes > TheGpu().free_bytes) return 2;
   TheGpu().free_bytes -= bytes;
   ++TheGpu().blocks;
@@ -39,6 +51,7 @@ int AllocateBlock(size_t bytes, void** memory, char* error, size_t error_size) {
   return 0;
 }
 int ReleaseBlock(void* memory, char* error, size_t error_size) {
+  const std::lock_guard lock(Guard());
   --TheGpu().blocks;
   Blocks().erase(memory);
   std::free(memory);
@@ -58,33 +71,39 @@ constexpr RekindleCudaDevice kFakeDevice = {
         },
     .make_queue =
         [](uint32_t urgent, void** queue, char* error, size_t error_size) {
+          const std::lock_guard lock(Guard());
           *queue = HandleOf(++TheGpu().queues);
-          TheGpu().calls.push_back(absl::StrCat("queue ", TheGpu().queues, urgent != 0 ? " urgent" : ""));
+          NoteCall(absl::StrCat("queue ", TheGpu().queues, urgent != 0 ? " urgent" : ""));
           return Outcome("make_queue", error, error_size);
         },
     .end_queue =
         [](void*, char*, size_t) {
+          const std::lock_guard lock(Guard());
           --TheGpu().queues;
           return 0;
         },
     .make_mark =
         [](void** mark, char* error, size_t error_size) {
+          const std::lock_guard lock(Guard());
           *mark = HandleOf(++TheGpu().marks);
           return Outcome("make_mark", error, error_size);
         },
     .end_mark =
         [](void*, char*, size_t) {
+          const std::lock_guard lock(Guard());
           --TheGpu().marks;
           return 0;
         },
     .record =
         [](void* mark, void* queue, char* error, size_t error_size) {
-          TheGpu().calls.push_back(absl::StrCat("record ", NameOfHandle(mark), " on ", NameOfHandle(queue)));
+          const std::lock_guard lock(Guard());
+          NoteCall(absl::StrCat("record ", NameOfHandle(mark), " on ", NameOfHandle(queue)));
           return Outcome("record", error, error_size);
         },
     .wait =
         [](void* queue, void* mark, char* error, size_t error_size) {
-          TheGpu().calls.push_back(absl::StrCat(NameOfHandle(queue), " waits for ", NameOfHandle(mark)));
+          const std::lock_guard lock(Guard());
+          NoteCall(absl::StrCat(NameOfHandle(queue), " waits for ", NameOfHandle(mark)));
           return Outcome("wait", error, error_size);
         },
     .passed =

@@ -24,6 +24,8 @@ struct GpuTable {
   int queues = 0, marks = 0, blocks = 0;
   // While `hangs` is set, the GPU passes no mark.
   bool hangs = false;
+  // If `is_busy` is set, many threads use the GPU at once for long, and `calls` is not filled.
+  bool is_busy = false;
 };
 
 // There is one such GPU in a process. A test sets it to GpuTable() first.

@@ -1,17 +1,18 @@
 #include "worker/train/state/prepared_step.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "common/check/check.h"
-#include "common/digest/hash.h"
 
 namespace rekindle::train {
 namespace {
 
 // A broadcast carries `kPieceElements` new weights, so many that its latency does not count.
 constexpr int64_t kPieceElements = 256 * 1024;
+constexpr int64_t kHashBytes = sizeof(uint64_t);
 constexpr char kExists[] = "a step is applied after it was prepared";
 
 int64_t TrainedElements(const ParameterLayout& layout) {
@@ -44,6 +45,15 @@ absl::Status PreparedStep::Fit(const ShardDeal& deal, int world_size) {
     *buffer = *std::move(made);
     return absl::OkStatus();
   };
+  if (hash_.bytes() == 0) {
+    constexpr char kPurpose[] = "the hash of new weights";
+    absl::StatusOr<device::Memory> hash = device_.Allocate(kHashBytes, kPurpose);
+    if (!hash.ok()) return hash.status();
+    absl::StatusOr<device::PinnedMemory> on_host = device_.AllocatePinned(kHashBytes, kPurpose);
+    if (!on_host.ok()) return on_host.status();
+    hash_ = *std::move(hash);
+    hash_on_host_ = *std::move(on_host);
+  }
   if (absl::Status status = fit(outgoing, &outgoing_); !status.ok()) return status;
   return fit(std::min(kPieceElements, largest), &sink_);
 }
@@ -124,20 +134,26 @@ void PreparedStep::IssuePiece(const ShardDeal& deal, const StateShard& shard, co
   exchange.Broadcast(buffer, shard.first);
 }
 
-absl::StatusOr<uint64_t> PreparedStep::HashOf(const device::Range& floats) const {
-  uint64_t hash = 0;
-  absl::Status status =
-      RunAndAwait(device_, device::Queue::kCompute,
-                  {.name = "hash", .reads = {floats}, .writes = {}, .run = [&](const device::Addresses& at) {
-                     hash = common::Xxh3_64(at.Read<void>(0), static_cast<size_t>(floats.bytes));
-                     return absl::OkStatus();
-                   }});
+absl::StatusOr<uint64_t> PreparedStep::HashOf(const device::Range& floats) {
+  device_.Run(device::Queue::kCompute, device::Zero(hash_.all()));
+  device_.Run(device::Queue::kCompute, {.name = "hash",
+                                        .reads = {floats},
+                                        .writes = {hash_.all()},
+                                        .launch = [n = static_cast<size_t>(floats.bytes) / sizeof(uint32_t)](
+                                                      const device::Addresses& at, const device::Launch& on) {
+                                          return on(
+                                              &RekindleKernels::hash,
+                                              {.words = at.Read<uint32_t>(0), .n = n, .hash = at.Write<uint64_t>(0)});
+                                        }});
+  absl::Status status = RunAndAwait(device_, device::Queue::kCompute, Copy(hash_.all(), hash_on_host_.all()));
   if (!status.ok()) return status;
+  uint64_t hash = 0;
+  std::memcpy(&hash, hash_on_host_.ForReading(0, kHashBytes).data(), sizeof hash);
   return hash;
 }
 
 // Returns the hash of the new weights that this rank sends, or 0 if it is the first holder of no shard.
-absl::StatusOr<uint64_t> PreparedStep::HashOfOutgoing(const ShardDeal& deal) const {
+absl::StatusOr<uint64_t> PreparedStep::HashOfOutgoing(const ShardDeal& deal) {
   for (const StateShard& shard : deal.shards) {
     if (shard.first == deal.rank) return HashOf(outgoing_.Part(0, TrainedPart(shard).size()));
   }

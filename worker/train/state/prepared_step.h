@@ -64,8 +64,8 @@ class PreparedStep {
   absl::Status IssueAll(const ShardDeal& deal, device::Exchange& exchange, const TrainState& state);
   void IssuePiece(const ShardDeal& deal, const StateShard& shard, const ElementRange& piece, device::Exchange& exchange,
                   const TrainState& state);
-  absl::StatusOr<uint64_t> HashOf(const device::Range& floats) const;
-  absl::StatusOr<uint64_t> HashOfOutgoing(const ShardDeal& deal) const;
+  absl::StatusOr<uint64_t> HashOf(const device::Range& floats);
+  absl::StatusOr<uint64_t> HashOfOutgoing(const ShardDeal& deal);
 
   device::Device& device_;
   const ParameterLayout& layout_;
@@ -77,6 +77,9 @@ class PreparedStep {
   FloatBuffer outgoing_;
   // `sink_` takes pieces of new weights that this rank does not need but has to forward along the ring.
   FloatBuffer sink_;
+  // `hash_` takes a hash of new weights (kernels/sums/word_hash.h), and `hash_on_host_` brings it to the host.
+  device::Memory hash_;
+  device::PinnedMemory hash_on_host_;
 };
 
 }  // namespace rekindle::train

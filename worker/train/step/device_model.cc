@@ -22,7 +22,9 @@ absl::StatusOr<LossSum> Caught(const Pass& pass) {
 
 }  // namespace
 
-void DeviceModel::Bind(const float* address) {
+void DeviceModel::Bind(const device::Addresses& at, const device::Launch& on) {
+  model_.UseQueue(on.queue);
+  const auto* const address = at.Read<float>(0);
   if (bound_ == address) return;
   // If the model finds no memory, it is bound to nothing.
   bound_ = nullptr;
@@ -32,13 +34,14 @@ void DeviceModel::Bind(const float* address) {
 }
 
 void DeviceModel::TakeWeights(const FloatBuffer& weights) {
-  device_.Run(
-      device::Queue::kCompute,
-      {.name = "take weights", .reads = {weights.all()}, .writes = {}, .run = [this](const device::Addresses& at) {
-         Bind(at.Read<float>(0));
-         model_.TakeWeights();
-         return absl::OkStatus();
-       }});
+  device_.Run(device::Queue::kCompute, {.name = "take weights",
+                                        .reads = {weights.all()},
+                                        .writes = {},
+                                        .launch = [this](const device::Addresses& at, const device::Launch& on) {
+                                          Bind(at, on);
+                                          model_.TakeWeights();
+                                          return 0;
+                                        }});
 }
 
 absl::Status DeviceModel::Initialize(uint64_t seed, const std::function<absl::Status(std::span<float>)>& load,
@@ -67,30 +70,33 @@ absl::Status DeviceModel::Initialize(uint64_t seed, const std::function<absl::St
 
 void DeviceModel::Backward(const FloatBuffer& weights, MicroBatch batch, const RandomKey& key, float loss_scale,
                            GradientSink sink, OnLoss done) {
-  device_.Run(device::Queue::kCompute, {.name = "backward",
-                                        .reads = {weights.all()},
-                                        .writes = {},
-                                        .run = [this, batch = std::move(batch), key, loss_scale, sink = std::move(sink),
-                                                done = std::move(done)](const device::Addresses& at) {
-                                          done(Caught([&] {
-                                            Bind(at.Read<float>(0));
-                                            return model_.Backward(batch, key, loss_scale, sink);
-                                          }));
-                                          return absl::OkStatus();
-                                        }});
+  device_.Run(device::Queue::kCompute,
+              {.name = "backward",
+               .reads = {weights.all()},
+               .writes = {},
+               .launch = [this, batch = std::move(batch), key, loss_scale, sink = std::move(sink),
+                          done = std::move(done)](const device::Addresses& at, const device::Launch& on) {
+                 done(Caught([&] {
+                   Bind(at, on);
+                   return model_.Backward(batch, key, loss_scale, sink);
+                 }));
+                 return 0;
+               }});
 }
 
 absl::StatusOr<LossSum> DeviceModel::Evaluate(const FloatBuffer& weights, const MicroBatch& batch) {
   absl::StatusOr<LossSum> loss = LossSum{};
-  const absl::Status status =
-      RunAndAwait(device_, device::Queue::kCompute,
-                  {.name = "evaluate", .reads = {weights.all()}, .writes = {}, .run = [&](const device::Addresses& at) {
-                     loss = Caught([&] {
-                       Bind(at.Read<float>(0));
-                       return model_.Evaluate(batch);
-                     });
-                     return absl::OkStatus();
-                   }});
+  const absl::Status status = RunAndAwait(device_, device::Queue::kCompute,
+                                          {.name = "evaluate",
+                                           .reads = {weights.all()},
+                                           .writes = {},
+                                           .launch = [&](const device::Addresses& at, const device::Launch& on) {
+                                             loss = Caught([&] {
+                                               Bind(at, on);
+                                               return model_.Evaluate(batch);
+                                             });
+                                             return 0;
+                                           }});
   if (!status.ok()) return status;
   return loss;
 }

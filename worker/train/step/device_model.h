@@ -39,8 +39,8 @@ class DeviceModel {
   absl::StatusOr<LossSum> Evaluate(const FloatBuffer& weights, const MicroBatch& batch);
 
  private:
-  // Makes the model's parameters views of weights that lie at `address`, unless they are already.
-  void Bind(const float* address);
+  // Makes the model's parameters views of the weights that an operation reads first, unless they are already.
+  void Bind(const device::Addresses& at, const device::Launch& on);
 
   device::Device& device_;
   Model& model_;

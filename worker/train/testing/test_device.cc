@@ -8,6 +8,7 @@
 #include "worker/comm/nccl/fake_nccl.h"
 #include "worker/device/fake/fake_device.h"
 #include "worker/device/host/host_device.h"
+#include "worker/device/testing/gpu_table_testing.h"
 
 namespace rekindle::train {
 
@@ -21,6 +22,11 @@ std::string_view KindOfDevice() {
 }  // namespace
 
 std::unique_ptr<device::Device> MakeTestDevice(const std::string& name) {
+  if (KindOfDevice() == "table") {
+    device::TheGpu().is_busy = true;
+    device::TheGpu().free_bytes = size_t{1} << 40;
+    return *device::MakeDeviceOnTheGpu();
+  }
   if (KindOfDevice() != "fake" && KindOfDevice() != "nccl") return device::MakeHostDevice();
   return device::MakeFakeDevice(
       {.seed = common::Xxh3_64(name.data(), name.size()), .on_report = [](const std::string& report) {
@@ -28,6 +34,8 @@ std::unique_ptr<device::Device> MakeTestDevice(const std::string& name) {
          std::abort();
        }});
 }
+
+bool HasOnlyKernels() { return KindOfDevice() == "table"; }
 
 device::NcclParts TestNccl() {
   return KindOfDevice() == "nccl" ? device::NcclParts{.api = &comm::FakeNccl()} : device::NcclParts{};
