@@ -259,6 +259,7 @@ class World {
   void Obey(Machine& machine) {
     v1::NodeReport& report = machine.report;
     const v1::NodeDirective told = cluster_.DirectiveForNode(report.node());
+    report.set_known_revision(told.revision());
     const std::set<std::string> known(told.acknowledged_exits().begin(), told.acknowledged_exits().end());
     auto* trainers = report.mutable_trainers();
     trainers->erase(std::remove_if(trainers->begin(), trainers->end(),

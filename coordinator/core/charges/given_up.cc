@@ -30,16 +30,20 @@ void ChargeSince(Turn& turn, Job& job, const Charged& given_up, double part) {
   turn.Changed(job);
 }
 
+void Unindex(State& state, const std::string& node, const std::string& uid) {
+  const auto at = state.gave_up.find(node);
+  if (at == state.gave_up.end()) return;
+  at->second.erase(uid);
+  if (at->second.empty()) state.gave_up.erase(at);
+}
+
 // Removes the entries of a job's given up slots for which `is_settled` returns true.
 template <typename IsSettled>
 void Remove(State& state, Job& job, const IsSettled& is_settled) {
   auto* given_up = job.record.mutable_given_up_nodes();
   const auto rest = std::remove_if(given_up->begin(), given_up->end(), [&](const Charged& one) {
     if (!is_settled(one)) return false;
-    const auto at = state.gave_up.find(one.node());
-    if (at != state.gave_up.end() && at->second.erase(job.record.job().uid()) > 0 && at->second.empty()) {
-      state.gave_up.erase(at);
-    }
+    Unindex(state, one.node(), job.record.job().uid());
     return true;
   });
   given_up->erase(rest, given_up->end());
@@ -70,6 +74,10 @@ bool AwaitsConfirmation(const State& state, const std::string& node) { return st
 
 void IndexGivenUp(State& state, const v1::JobRecord& record) {
   for (const Charged& one : record.given_up_nodes()) state.gave_up[one.node()].insert(record.job().uid());
+}
+
+void UnindexGivenUp(State& state, const v1::JobRecord& record) {
+  for (const Charged& one : record.given_up_nodes()) Unindex(state, one.node(), record.job().uid());
 }
 
 bool SettleGivenUp(Turn& turn, const NodeState& node, bool told) {

@@ -21,6 +21,9 @@ bool AwaitsConfirmation(const State& state, const std::string& node);
 // that it adds.
 void IndexGivenUp(State& state, const v1::JobRecord& record);
 
+// Takes out of the state what IndexGivenUp() has noted. The caller must call this for each record that it forgets.
+void UnindexGivenUp(State& state, const v1::JobRecord& record);
+
 // Takes what the newest report of the node's agent says of the slots that were given up there. If it lists running
 // trainers of a job, the job is charged for them since it gave the slots up, and until they stop. `told` says that the
 // agent knows the node's present directive. If it lists none then, nothing is owed. Returns whether a job was charged.

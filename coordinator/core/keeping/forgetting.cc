@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/charges/given_up.h"
 #include "coordinator/core/keeping/kept_checkpoints.h"
 #include "coordinator/core/record/found_jobs.h"
 #include "coordinator/core/state/text.h"
@@ -59,6 +60,7 @@ void Forget(Turn& turn, const std::string& uid, const std::string& why) {
   std::erase(state.order, uid);
   ForgetName(state, name, uid);
   state.unsettled.jobs.erase(uid);
+  UnindexGivenUp(state, job.record);
   if (state.surroundings.jobs > 0) --state.surroundings.jobs;
   state.jobs.erase(at);
   turn.Replan();

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "common/sync/mutex.h"
 #include "kernels/cuda/plugin_api.h"
 #include "kernels/table/host_kernels.h"
 #include "worker/device/cuda/cuda_device.h"
@@ -31,8 +31,8 @@ std::set<void*>& Blocks() {
 }
 
 // Is held while the GPU's counts change. Only a test that uses the GPU from one thread may read them without it.
-std::mutex& Guard() {
-  static auto* const guard = new std::mutex;
+common::Mutex& Guard() {
+  static auto* const guard = new common::Mutex;
   return *guard;
 }
 
@@ -42,7 +42,7 @@ void NoteCall(const std::string& call) {
 
 int AllocateBlock(size_t bytes, void** memory, char* error, size_t error_size) {
   if (const int code = Outcome("allocate", error, error_size)) return code;
-  const std::lock_guard lock(Guard());
+  const common::MutexLock lock(Guard());
   if (bytes > TheGpu().free_bytes) return 2;
   TheGpu().free_bytes -= bytes;
   ++TheGpu().blocks;
@@ -51,7 +51,7 @@ int AllocateBlock(size_t bytes, void** memory, char* error, size_t error_size) {
   return 0;
 }
 int ReleaseBlock(void* memory, char* error, size_t error_size) {
-  const std::lock_guard lock(Guard());
+  const common::MutexLock lock(Guard());
   --TheGpu().blocks;
   Blocks().erase(memory);
   std::free(memory);
@@ -71,38 +71,38 @@ constexpr RekindleCudaDevice kFakeDevice = {
         },
     .make_queue =
         [](uint32_t urgent, void** queue, char* error, size_t error_size) {
-          const std::lock_guard lock(Guard());
+          const common::MutexLock lock(Guard());
           *queue = HandleOf(++TheGpu().queues);
           NoteCall(absl::StrCat("queue ", TheGpu().queues, urgent != 0 ? " urgent" : ""));
           return Outcome("make_queue", error, error_size);
         },
     .end_queue =
         [](void*, char*, size_t) {
-          const std::lock_guard lock(Guard());
+          const common::MutexLock lock(Guard());
           --TheGpu().queues;
           return 0;
         },
     .make_mark =
         [](void** mark, char* error, size_t error_size) {
-          const std::lock_guard lock(Guard());
+          const common::MutexLock lock(Guard());
           *mark = HandleOf(++TheGpu().marks);
           return Outcome("make_mark", error, error_size);
         },
     .end_mark =
         [](void*, char*, size_t) {
-          const std::lock_guard lock(Guard());
+          const common::MutexLock lock(Guard());
           --TheGpu().marks;
           return 0;
         },
     .record =
         [](void* mark, void* queue, char* error, size_t error_size) {
-          const std::lock_guard lock(Guard());
+          const common::MutexLock lock(Guard());
           NoteCall(absl::StrCat("record ", NameOfHandle(mark), " on ", NameOfHandle(queue)));
           return Outcome("record", error, error_size);
         },
     .wait =
         [](void* queue, void* mark, char* error, size_t error_size) {
-          const std::lock_guard lock(Guard());
+          const common::MutexLock lock(Guard());
           NoteCall(absl::StrCat(NameOfHandle(queue), " waits for ", NameOfHandle(mark)));
           return Outcome("wait", error, error_size);
         },
