@@ -77,6 +77,9 @@ void TakeHeldNodes(Turn& turn, Job& job, std::vector<Held> slots) {
   if (std::equal(before.begin(), before.end(), now.begin(), now.end(), IsAs)) return;
   std::map<std::string, Charged> held;
   for (const Held& one : now) held[std::string(one.name)] = DescribeCharged(one.name, *one.node, one.part);
+  if (!job.record.given_up_nodes().empty()) {
+    for (const auto& [name, node] : held) RegainGivenUp(turn, job, name, node.part() - HeldPart(job, name));
+  }
   for (const Charged& one : std::vector<Charged>(before.begin(), before.end())) {
     const auto at = held.find(one.node());
     const bool is_there = at != held.end() && IsSameNode(one, turn.state.nodes.at(one.node()));

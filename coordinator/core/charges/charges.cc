@@ -23,6 +23,11 @@ bool IsSameNode(const Charged& charged, const NodeState& node) {
   return charged.incarnation() == node.record.incarnation() ||
          (!charged.hardware().empty() && charged.hardware() == node.report.machine().hardware());
 }
+double HeldPart(const Job& job, const std::string& node) {
+  double part = 0;
+  for (const Charged& held : job.record.held_nodes()) part += held.node() == node ? held.part() : 0;
+  return part;
+}
 double RunningPart(const NodeState& node, const std::string& job_uid) {
   const auto& trainers = node.report.trainers();
   const auto runs = std::count_if(trainers.begin(), trainers.end(), [&](const v1::TrainerProcess& process) {

@@ -26,6 +26,9 @@ inline Charged DescribePart(Charged charged, double part) {
 // machine.
 bool IsSameNode(const Charged& charged, const NodeState& node);
 
+// Returns which part of the node the job is charged for as a node that it holds.
+double HeldPart(const Job& job, const std::string& node);
+
 // Returns which part of the node runs trainers of the job, according to its agent's newest report.
 double RunningPart(const NodeState& node, const std::string& job_uid);
 

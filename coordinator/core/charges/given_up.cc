@@ -16,17 +16,11 @@ double FreePart(const State& state, const std::string& name) {
   return 1 - static_cast<double>(node->second.slots.size()) / std::max(1, node->second.record.slots());
 }
 
-double HeldPart(const Job& job, const std::string& node) {
-  double part = 0;
-  for (const Charged& held : job.record.held_nodes()) part += held.node() == node ? held.part() : 0;
-  return part;
-}
-
 // Charges the job for `part` of a node from the moment that it was given up.
 void ChargeSince(Turn& turn, Job& job, const Charged& given_up, double part) {
   CountCosts(turn, job);
-  ChargeFor(turn.state, job, DescribePart(given_up, std::min(part, FreePart(turn.state, given_up.node()))),
-            given_up.since(), std::min(UnixNow(turn), EndsBy(turn.state, given_up)), /*heard=*/false);
+  ChargeFor(turn.state, job, DescribePart(given_up, part), given_up.since(),
+            std::min(UnixNow(turn), EndsBy(turn.state, given_up)), /*heard=*/false);
   turn.Changed(job);
 }
 
@@ -41,7 +35,7 @@ void Unindex(State& state, const std::string& node, const std::string& uid) {
 template <typename IsSettled>
 void Remove(State& state, Job& job, const IsSettled& is_settled) {
   auto* given_up = job.record.mutable_given_up_nodes();
-  const auto rest = std::remove_if(given_up->begin(), given_up->end(), [&](const Charged& one) {
+  const auto rest = std::remove_if(given_up->begin(), given_up->end(), [&](Charged& one) {
     if (!is_settled(one)) return false;
     Unindex(state, one.node(), job.record.job().uid());
     return true;
@@ -95,7 +89,7 @@ bool SettleGivenUp(Turn& turn, const NodeState& node, bool told) {
       const double held = HeldPart(job, name);
       const double runs = std::min(one.part(), RunningPart(node, uid) - held);
       if (runs <= kNothing) return told;
-      ChargeSince(turn, job, one, runs);
+      ChargeSince(turn, job, one, std::min(runs, FreePart(turn.state, name)));
       HoldWhatRuns(node, held + runs, job);
       turn.Save(job);
       charged = true;
@@ -103,6 +97,18 @@ bool SettleGivenUp(Turn& turn, const NodeState& node, bool told) {
     });
   }
   return charged;
+}
+
+void RegainGivenUp(Turn& turn, Job& job, const std::string& node, double part) {
+  Remove(turn.state, job, [&](Charged& one) {
+    if (one.node() != node || part <= kNothing) return false;
+    const double back = std::min(part, one.part());
+    ChargeSince(turn, job, one, back);
+    part -= back;
+    one.set_part(one.part() - back);
+    turn.Save(job);
+    return one.part() <= kNothing;
+  });
 }
 
 void LoseGivenUp(Turn& turn, Job& job) {
@@ -114,7 +120,7 @@ void LoseGivenUp(Turn& turn, Job& job) {
     turn.Save(job);
     // The agent of a drained node had reported that none of its trainers runs before it was told to leave.
     if (is_same && !node->record.drained_agent().empty()) return true;
-    ChargeSince(turn, job, one, one.part());
+    ChargeSince(turn, job, one, std::min(one.part(), FreePart(turn.state, one.node())));
     if (!is_same || !node->ended) NoteLost(turn, job, one, one.part());
     return true;
   });

@@ -29,6 +29,10 @@ void UnindexGivenUp(State& state, const v1::JobRecord& record);
 // agent knows the node's present directive. If it lists none then, nothing is owed. Returns whether a job was charged.
 bool SettleGivenUp(Turn& turn, const NodeState& node, bool told);
 
+// Charges the job for the time in which it had given up `part` of a node that it has slots of again. Their agent may
+// have known neither, and may have run the job's trainers all the time.
+void RegainGivenUp(Turn& turn, Job& job, const std::string& node, double part);
+
 // Charges the job for slots that it gave up on nodes that were lost since then, as for nodes that it has lost.
 void LoseGivenUp(Turn& turn, Job& job);
 
