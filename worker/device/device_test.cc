@@ -56,16 +56,16 @@ TEST_P(DeviceTest, TheHostWritesAndReadsAllBytes) {
   const absl::StatusOr<Memory> memory = device_->Allocate(static_cast<int64_t>(bytes.size()) + 8, "bytes");
   ASSERT_TRUE(memory.ok());
   const Range range = memory->Part(8, static_cast<int64_t>(bytes.size()));
-  ASSERT_TRUE(WriteFromHost(*device_, Queue::kCompute, bytes, range).ok());
-  ASSERT_TRUE(ReadToHost(*device_, Queue::kCompute, range, back).ok());
+  ASSERT_TRUE(WriteFromHost(*device_, Queue::kCompute, "write", bytes, range).ok());
+  ASSERT_TRUE(ReadToHost(*device_, Queue::kCompute, "read", range, back).ok());
   EXPECT_EQ(back, bytes);
   size_t looked_at = 0;
-  ASSERT_TRUE(ReadOnHost(*device_, Queue::kCompute, range.Part(3, 9), [&](std::span<const std::byte> part) {
+  ASSERT_TRUE(ReadOnHost(*device_, Queue::kCompute, "read", range.Part(3, 9), [&](std::span<const std::byte> part) {
                 looked_at += part.size();
                 EXPECT_EQ(part[0], bytes[3]);
               }).ok());
   EXPECT_EQ(looked_at, 9u);
-  EXPECT_TRUE(ReadOnHost(*device_, Queue::kCompute, range.Part(3, 0), nullptr).ok());
+  EXPECT_TRUE(ReadOnHost(*device_, Queue::kCompute, "read", range.Part(3, 0), nullptr).ok());
 }
 
 TEST_P(DeviceTest, AMarkThatWasNeverRecordedHasPassed) {

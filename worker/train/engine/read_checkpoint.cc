@@ -42,7 +42,7 @@ absl::StatusOr<Restored> RestoreInPlace(device::Device& device, const std::vecto
 absl::StatusOr<Restored> RestoreByCopies(device::Device& device, const std::vector<ElementRange>& wanted,
                                          const Restore& restore, TrainState& target) {
   const auto write = [&](std::span<const float> values, const device::Range& range) {
-    return WriteFromHost(device, device::Queue::kCompute, std::as_bytes(values), range);
+    return WriteFromHost(device, device::Queue::kCompute, "restore", std::as_bytes(values), range);
   };
   std::vector<float> weights(static_cast<size_t>(target.weights.size()));
   const std::vector<FloatBuffer*> kept = MomentsOf(target, wanted.empty() ? 0 : target.moments);

@@ -191,7 +191,7 @@ absl::Status Checkpointer::CopyState(checkpoint::StagedShards& staged, const Sna
   std::array<std::vector<float>, kStateParts> on_host;
   for (size_t i = 0; i < kept; ++i) {
     on_host[i].resize(static_cast<size_t>(snapshot.parts[i].bytes) / sizeof(float));
-    absl::Status status = ReadToHost(device_, device::Queue::kSnapshot, snapshot.parts[i],
+    absl::Status status = ReadToHost(device_, device::Queue::kSnapshot, "snapshot", snapshot.parts[i],
                                      std::as_writable_bytes(std::span<float>(on_host[i])));
     if (!status.ok()) return status;
     parts[i] = on_host[i].data();

@@ -42,7 +42,7 @@ std::vector<const FloatBuffer*> MomentsOf(const TrainState& state, int moments) 
 }
 
 absl::Status StateHasher::Add(const device::Range& floats) {
-  return ReadOnHost(device_, device::Queue::kCompute, floats,
+  return ReadOnHost(device_, device::Queue::kCompute, "hash", floats,
                     [this](std::span<const std::byte> bytes) { hasher_.Update(bytes.data(), bytes.size()); });
 }
 

@@ -65,7 +65,8 @@ absl::Status DeviceModel::Initialize(uint64_t seed, const std::function<absl::St
   if (load) {
     if (absl::Status loaded = load(values); !loaded.ok()) return loaded;
   }
-  return WriteFromHost(device_, device::Queue::kCompute, std::as_bytes(std::span<const float>(values)), weights.all());
+  return WriteFromHost(device_, device::Queue::kCompute, "initialize", std::as_bytes(std::span<const float>(values)),
+                       weights.all());
 }
 
 void DeviceModel::Backward(const FloatBuffer& weights, MicroBatch batch, const RandomKey& key, float loss_scale,
