@@ -9,14 +9,13 @@
 #include "worker/device/contract/host_access.h"
 
 namespace rekindle::train {
-
 namespace {
 
 using checkpoint::ElementRange;
 using checkpoint::Restored;
 
-// Reads a state to memory of the host: all weights, and of each moment that is not null the wanted ranges, which begin
-// with element `origin`.
+// Reads a state to memory of the host: all weights, and the wanted ranges of each moment that is not null. A moment
+// points to the element with which the first of its ranges begins.
 using Restore = std::function<absl::StatusOr<Restored>(float* weights, float* first_moment, float* second_moment)>;
 
 // The processor writes its own memory in place.
