@@ -44,7 +44,7 @@ void LetGo(const Turn& turn, Job& job, std::vector<Candidate>& pool, int keep) {
 
 }  // namespace
 
-void ReleaseInterrupted(const Turn& turn, Job& job, std::vector<Candidate>& pool) {
+void ReleaseWaiting(const Turn& turn, Job& job, std::vector<Candidate>& pool) {
   if (StaysWithOthers(turn.state, job, pool) || IsSaved(job, pool)) LetGo(turn, job, pool, 0);
 }
 

@@ -10,10 +10,10 @@
 
 namespace rekindle::core {
 
-// Releases the members that must leave after an interrupted step that cannot be completed, because too few members are
-// left or the job stops. They are released at once where the others, or a store, have the state as well. What the
-// released members computed of the step is computed again.
-void ReleaseInterrupted(const Turn& turn, Job& job, std::vector<Candidate>& pool);
+// Releases the members that must leave while no generation can be formed, because too few members are there or the job
+// stops. They are released at once where the others, or a store, have the state as well. What the released members
+// computed of an interrupted step is computed again.
+void ReleaseWaiting(const Turn& turn, Job& job, std::vector<Candidate>& pool);
 
 // Releases the members that must leave, when no member holds state that can still be used. Nobody is released while a
 // silent member may come back with the rest of the state.

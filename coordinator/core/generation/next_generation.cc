@@ -252,7 +252,7 @@ void TryForm(Turn& turn, Job& job) {
   if (!MustStop(job)) job.saved_before_stop = false;
   const bool saves_first = MustStop(job) && !boundary && SavesFirst(turn.state, job, pool);
   if (MustStop(job) && !saves_first) {
-    if (!boundary && best != nullptr) ReleaseInterrupted(turn, job, pool);
+    if (!boundary && best != nullptr) ReleaseWaiting(turn, job, pool);
     RaiseStep(turn, job, stopped_at);
     return ShowStopped(turn, job);
   }
@@ -272,7 +272,8 @@ void TryForm(Turn& turn, Job& job) {
   }
   Fill(pool, joiners, boundary ? std::max(MaxWorkers(job), handing_on) : MinWorkers(job));
   if (static_cast<int>(pool.size()) < MinWorkers(job) && !LeavesUnsaved(turn.state, job, pool)) {
-    if (!boundary) ReleaseInterrupted(turn, job, pool);
+    // Who stayed to hand the state on waits for nobody: where the state is in a store, it is read from there.
+    ReleaseWaiting(turn, job, pool);
     // Where all that hold the state were released, a silent member may hold it, too, and is waited for.
     if (FindBest(pool) == nullptr) return TryForm(turn, job);
     WaitForWorkers(turn, job, pool.size());
