@@ -108,7 +108,7 @@ std::vector<Job*> FreeSlots(State& state) {
     if (!IsOver(job) && (!job.record.released() || IsBehind(job))) serving[uid] = &job;
   }
   for (auto& [name, node] : state.nodes) {
-    std::erase_if(node.slots, [&, &node_name = name, &reported = node](const auto& slot) {
+    const size_t freed = std::erase_if(node.slots, [&, &node_name = name, &reported = node](const auto& slot) {
       const auto it = serving.find(slot.second);
       if (it == serving.end()) return !IsLeftAlone(state, reported, slot.first);
       if (reported.lost) {
@@ -125,6 +125,8 @@ std::vector<Job*> FreeSlots(State& state) {
       if (is_free && failed) shrunk.push_back(&job);
       return is_free;
     });
+    // A node that drains leaves once no slot on it is held, so the nodes are looked at in this turn.
+    if (freed > 0 && node.record.draining()) state.watch_nodes_at = -kNever;
   }
   return shrunk;
 }
