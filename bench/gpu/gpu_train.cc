@@ -1,26 +1,30 @@
 // Checks training on a GPU. It compares each model's loss and gradients with the CPU's and measures GPT-2's tokens per
 // second.
 //
-//   rekindle-bench-gpu-train [--device cuda|copies] [--layers 12 --width 768 ...]
+//   rekindle-bench-gpu-train [--device cuda|cpu] [--layers 12 --width 768 ...]
 //
 // It prints lines of JSON: {"check": name, "ok": bool, "detail": text}, and then {"train": "gpt2", "tokens_per_s":
-// number, ...}. Without a GPU it prints {"no_gpu": why} and exits with code 3. The device `copies` is the CPU with the
-// copies that a GPU needs, which serves to test this program.
+// number, ...}. Without a GPU it prints {"no_gpu": why} and exits with code 3. The device `cpu` serves to test this
+// program.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/time/clock.h"
+#include "worker/device/contract/host_access.h"
+#include "worker/device/cuda/cuda_device.h"
 #include "worker/device/host/host_device.h"
 #include "worker/models/registry/model_registry.h"
 #include "worker/models/registry/runtime.h"
 #include "worker/train/arithmetic/accumulator.h"
+#include "worker/train/program/cuda_plugin.h"
 #include "worker/train/state/optimizer.h"
 #include "worker/train/state/train_state.h"
 #include "worker/train/step/device_model.h"
@@ -68,23 +72,73 @@ struct Outcome {
   std::vector<float> gradient;
 };
 
-Outcome Compute(const ModelSpec& spec, const train::MicroBatch& batch) {
+// Says where a model computes: on a device of the trainer, and on which part of LibTorch.
+struct Place {
+  std::unique_ptr<device::Device> device;
+  ComputeDevice model = ComputeDevice::kCpu;
+};
+
+absl::StatusOr<Place> PlaceOf(const std::string& name) {
+  if (name != "cuda") return Place{device::MakeHostDevice(), ComputeDevice::kCpuLikeGpu};
+  const absl::StatusOr<train::CudaPlugin> plugin = train::LoadCudaPlugin(train::DefaultCudaPluginPath());
+  if (!plugin.ok()) return plugin.status();
+  if (absl::Status loaded = models::LoadCuda(/*repeatable=*/true); !loaded.ok()) return loaded;
+  auto gpu = device::MakeCudaDevice(plugin->api());
+  if (!gpu.ok()) return gpu.status();
+  return Place{*std::move(gpu), ComputeDevice::kCuda};
+}
+
+// Holds a job of one rank, without an engine.
+struct Job {
+  std::unique_ptr<train::Model> model;
+  std::unique_ptr<train::DeviceModel> on_device;
+  train::TrainState state;
+  std::unique_ptr<train::GradientAccumulator> sums;
+};
+
+absl::StatusOr<Job> JobOf(const Place& place, ModelSpec spec, int micro_batches) {
+  spec.device = place.model;
+  Job job;
   auto model = models::MakeModel(spec);
-  if (!model.ok()) return {};
-  const train::ParameterLayout& layout = (*model)->layout();
-  const std::unique_ptr<device::Device> host = device::MakeHostDevice();
-  train::DeviceModel on_host(*host, **model);
-  const auto state = train::TrainState::Zero(*host, layout, 0);
-  if (!state.ok() || !on_host.Initialize(1, nullptr, state->weights).ok()) return {};
-  on_host.TakeWeights(state->weights);
+  if (!model.ok()) return model.status();
+  job.model = *std::move(model);
+  job.on_device = std::make_unique<train::DeviceModel>(*place.device, *job.model);
+  auto state = train::TrainState::Zero(*place.device, job.model->layout());
+  if (!state.ok()) return state.status();
+  job.state = *std::move(state);
+  job.sums = std::make_unique<train::GradientAccumulator>(*place.device, &job.model->layout(),
+                                                          train::GradientAccumulator::Mode::kFloat32, micro_batches);
+  absl::Status status = job.sums->Allocate();
+  if (status.ok()) status = job.on_device->Initialize(1, nullptr, job.state.weights);
+  if (!status.ok()) return status;
+  return job;
+}
+
+absl::Status Queue(Job& job, const train::MicroBatch& batch, int index, int64_t step) {
+  const absl::StatusOr<int> slot = job.sums->Open(index);
+  if (!slot.ok()) return slot.status();
+  job.on_device->Backward(
+      job.state.weights, batch, {.seed = 1, .step = step}, 1,
+      [&sums = *job.sums, slot = *slot](int p, std::span<const float> g) { sums.Add(slot, p, g); },
+      [&sums = *job.sums, slot = *slot](const absl::StatusOr<train::LossSum>& loss) { sums.Close(slot, loss); });
+  job.sums->Queued(*slot);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Outcome> Compute(const Place& place, const ModelSpec& spec, const train::MicroBatch& batch) {
+  absl::StatusOr<Job> job = JobOf(place, spec, 1);
+  if (!job.ok()) return job.status();
+  job->sums->Begin(0, 0, {});
+  absl::Status status = Queue(*job, batch, 0, 0);
+  if (status.ok()) status = job->sums->Take(/*wait=*/true);
   Outcome outcome;
-  outcome.gradient.resize(static_cast<size_t>(layout.total));
-  const auto sink = [&](int parameter, std::span<const float> values) {
-    std::copy(values.begin(), values.end(),
-              outcome.gradient.begin() + layout.parameters[static_cast<size_t>(parameter)].offset);
-  };
-  on_host.Backward(state->weights, batch, {}, 1, sink,
-                   [&](const absl::StatusOr<train::LossSum>& loss) { outcome.loss = loss.ok() ? loss->sum : NAN; });
+  outcome.gradient.resize(static_cast<size_t>(job->model->layout().total));
+  if (status.ok()) {
+    status = device::ReadToHost(*place.device, device::Queue::kCompute, "gradient", job->sums->sums().all(),
+                                std::as_writable_bytes(std::span(outcome.gradient)));
+  }
+  if (!status.ok()) return status;
+  outcome.loss = job->sums->record().MeanLoss();
   return outcome;
 }
 
@@ -98,7 +152,8 @@ double Difference(const Outcome& a, const Outcome& b) {
 }
 
 // Compares each precision of the device with float32 on the CPU. The CPU's tests show what the precision itself costs.
-void CheckPrecision(ComputeDevice device) {
+void CheckPrecision(const Place& place) {
+  const Place host{device::MakeHostDevice()};
   const std::vector<std::pair<ModelSpec, train::MicroBatch>> cases = {
       {{.kind = "gpt", .layers = 2, .heads = 2, .width = 64, .context = 32}, Tokens(4, 32, 256)},
       {{.kind = "gpt2", .layers = 2, .heads = 2, .width = 64, .context = 32, .vocabulary = 512}, Tokens(4, 32, 512)},
@@ -106,15 +161,18 @@ void CheckPrecision(ComputeDevice device) {
       {{.kind = "resnet18", .width = 8, .classes = 10}, Samples(16, 3072, 10)},
   };
   for (const auto& [spec, batch] : cases) {
-    const Outcome expected = Compute(spec, batch);
+    const absl::StatusOr<Outcome> expected = Compute(host, spec, batch);
     for (const auto& [compute, name, of_loss, of_gradient] : {std::tuple{ComputeType::kFloat32, "fp32", 1e-4, 5e-3},
                                                               {ComputeType::kBfloat16, "bf16", 0.02, 0.5},
                                                               {ComputeType::kFloat16, "fp16", 0.005, 0.25}}) {
       ModelSpec there = spec;
       there.compute = compute;
-      there.device = device;
-      const Outcome got = Compute(there, batch);
-      const double loss = std::abs(got.loss / expected.loss - 1), gradient = Difference(got, expected);
+      const absl::StatusOr<Outcome> got = Compute(place, there, batch);
+      if (!expected.ok() || !got.ok()) {
+        Print({{"check", spec.kind + " " + name}, {"ok", false}, {"detail", got.status().ToString()}});
+        continue;
+      }
+      const double loss = std::abs(got->loss / expected->loss - 1), gradient = Difference(*got, *expected);
       const bool ok = loss <= of_loss && gradient <= of_gradient;
       Print({{"check", spec.kind + " " + name},
              {"ok", ok},
@@ -128,72 +186,57 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Measures whole steps of one rank as the engine makes them: it copies the weights to the device, sums micro-batches,
-// and updates with AdamW.
-int MeasureGpt2(const Options& options, ComputeDevice device) {
+// Measures whole steps of one rank as the engine makes them: it sums micro-batches and updates with AdamW. Returns the
+// error of the device.
+absl::Status MeasureGpt2(const Options& options, const Place& place) {
   const ModelSpec spec{.kind = "gpt2",
                        .layers = options.layers,
                        .heads = options.heads,
                        .width = options.width,
                        .context = options.context,
                        .vocabulary = options.vocabulary,
-                       .compute = ComputeType::kBfloat16,
-                       .device = device};
-  auto model = models::MakeModel(spec);
-  if (!model.ok()) return Print({{"check", "gpt2"}, {"ok", false}, {"detail", model.status().ToString()}}), 1;
-  const train::ParameterLayout& layout = (*model)->layout();
-  const std::unique_ptr<device::Device> host = device::MakeHostDevice();
-  train::DeviceModel on_host(*host, **model);
-  auto state = train::TrainState::Zero(*host, layout);
-  train::GradientAccumulator sums(*host, &layout, train::GradientAccumulator::Mode::kFloat32, options.micro_batches);
-  absl::Status status = state.status();
-  status.Update(sums.Allocate());
-  if (status.ok()) status = on_host.Initialize(1, nullptr, state->weights);
+                       .compute = ComputeType::kBfloat16};
+  absl::StatusOr<Job> job = JobOf(place, spec, options.micro_batches);
+  if (!job.ok()) return job.status();
+  const train::ParameterLayout& layout = job->model->layout();
   const train::MicroBatch batch = Tokens(options.sequences, options.context, options.vocabulary);
   const int64_t tokens = int64_t{options.sequences} * options.context * options.micro_batches;
   std::vector<double> steps, computes;
+  absl::Status status;
   for (int round = 0; status.ok() && round < kRounds; ++round) {
     const double start = common::SteadySeconds();
-    on_host.TakeWeights(state->weights);
-    sums.Begin(round, 0, {});
-    for (int i = 0; status.ok() && i < options.micro_batches; ++i) {
-      const absl::StatusOr<int> slot = sums.Open(i);
-      if (!slot.ok()) return Print({{"check", "gpt2"}, {"ok", false}, {"detail", slot.status().ToString()}}), 1;
-      on_host.Backward(
-          state->weights, batch, {.seed = 1, .step = round}, 1,
-          [&](int p, std::span<const float> g) { sums.Add(*slot, p, g); },
-          [&](const absl::StatusOr<train::LossSum>& loss) { sums.Close(*slot, loss); });
-      sums.Queued(*slot);
-      status = sums.Take(/*wait=*/true);
-    }
+    job->sums->Begin(round, 0, {});
+    for (int i = 0; status.ok() && i < options.micro_batches; ++i) status = Queue(*job, batch, i, round);
+    status.Update(job->sums->Take(/*wait=*/true));
     computes.push_back(common::SteadySeconds() - start);
     if (status.ok()) {
-      status = train::Update(*host, layout, sums.sums(), tokens, {}, 1e-4, 1.0, &*state).status();
-      ++state->scalars.step;
+      status = train::Update(*place.device, layout, job->sums->sums(), tokens, {}, 1e-4, 1.0, &job->state).status();
+      status.Update(place.device->Await(place.device->Record(device::Queue::kCompute), nullptr));
+      ++job->state.scalars.step;
     }
     steps.push_back(common::SteadySeconds() - start);
   }
-  if (!status.ok()) return Print({{"check", "gpt2"}, {"ok", false}, {"detail", status.ToString()}}), 1;
+  if (!status.ok()) return status;
   Print({{"train", "gpt2"},
          {"parameters", layout.total},
          {"tokens_per_step", tokens},
          {"tokens_per_s", static_cast<double>(tokens) / Median(steps)},
          {"compute_seconds", Median(computes)},
          {"step_seconds", Median(steps)}});
-  return 0;
+  return absl::OkStatus();
 }
 
 int Run(const Options& options) {
   models::PinThreads(options.threads);
-  const ComputeDevice device = options.device == "cuda" ? ComputeDevice::kCuda : ComputeDevice::kCpuCopies;
-  if (device == ComputeDevice::kCuda) {
-    if (const absl::Status loaded = models::LoadCuda(/*repeatable=*/true); !loaded.ok()) {
-      Print({{"no_gpu", std::string(loaded.message())}});
-      return kNoGpu;
-    }
+  const absl::StatusOr<Place> place = PlaceOf(options.device);
+  if (!place.ok()) {
+    Print({{"no_gpu", std::string(place.status().message())}});
+    return kNoGpu;
   }
-  CheckPrecision(device);
-  return MeasureGpt2(options, device);
+  CheckPrecision(*place);
+  const absl::Status measured = MeasureGpt2(options, *place);
+  if (!measured.ok()) Print({{"check", "gpt2"}, {"ok", false}, {"detail", measured.ToString()}});
+  return measured.ok() ? 0 : 1;
 }
 
 }  // namespace
@@ -202,7 +245,7 @@ int Run(const Options& options) {
 int main(int argc, char** argv) {
   CLI::App app("Checks and measures training on this machine's GPU.");
   rekindle::gpu::Options options;
-  app.add_option("--device", options.device)->check(CLI::IsMember({"cuda", "copies"}));
+  app.add_option("--device", options.device)->check(CLI::IsMember({"cuda", "cpu"}));
   app.add_option("--layers", options.layers)->check(CLI::Range(1, 96));
   app.add_option("--heads", options.heads)->check(CLI::Range(1, 96));
   app.add_option("--width", options.width)->check(CLI::Range(16, 8192));

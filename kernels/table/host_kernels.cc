@@ -66,7 +66,8 @@ const RekindleKernels& HostKernels() {
                                                .running_mean = &Entry<RekindleRunningMean, &RunningMean>,
                                                .to_bf16 = &Entry<RekindleToBf16, &ToBf16>,
                                                .from_bf16 = &Entry<RekindleFromBf16, &FromBf16>,
-                                               .hash = &Entry<RekindleHash, &Hash>};
+                                               .hash = &Entry<RekindleHash, &Hash>,
+                                               .dropout_mask = &Entry<RekindleDropoutMask, &FillDropoutMask>};
   return kKernels;
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/layers/dropout_mask.h"
 #include "kernels/optimizers/update.h"
 #include "kernels/sums/sum_arguments.h"
 
@@ -51,6 +52,7 @@ struct RekindleKernels {
   RekindleKernel<RekindleToBf16> to_bf16;
   RekindleKernel<RekindleFromBf16> from_bf16;
   RekindleKernel<RekindleHash> hash;
+  RekindleKernel<RekindleDropoutMask> dropout_mask;
 };
 
 #endif  // REKINDLE_KERNELS_TABLE_KERNEL_TABLE_H_

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/table/kernel_table.h"
 
 namespace rekindle::train {
 
@@ -61,15 +62,19 @@ struct RandomKey {
 };
 
 struct LossSum {
-  // `sum` is the loss in nats (or in squared errors), summed over tokens or samples.
+  // `sum` is the loss in nats (or in squared errors), summed over tokens or samples. It may be NaN or infinite.
   double sum = 0;
   // `count` is the number of tokens or samples in `sum`.
   int64_t count = 0;
+  // `on_device` is not null if the sum is not known yet, because the device still computes it. It will be there, in the
+  // memory of the device, when the work that was queued before has been done, and stays until the model's next pass.
+  const float* on_device = nullptr;
 };
 
 // Receives a parameter's gradient of the *summed* loss of one micro-batch, in the order in which backward produces the
-// gradients. For a buffer it receives the statistic. It is called once per parameter and micro-batch, on the thread
-// that called Backward. The span is valid only during the call.
+// gradients. For a buffer it receives the statistic. It is called once per parameter and micro-batch, before Backward
+// returns, by one thread at a time. The span lies in the memory of the model's device. It is valid only during the
+// call, and on a GPU for the work that the call puts into the model's queue.
 using GradientSink = std::function<void(int parameter, std::span<const float> gradient)>;
 
 // Declares all that the engine knows of a model, so that a model may also be a program that was exported from
@@ -80,25 +85,24 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual const ParameterLayout& layout() const = 0;
-  // Makes the model's parameters views of `weights`, which must have layout().total floats and be 64-byte aligned. This
-  // memory must outlive the model or stay until the next call of BindWeights().
+  // Makes the model's parameters views of `weights`, which must have layout().total floats, be 64-byte aligned, and lie
+  // in the memory of the device on which the model computes. This memory must outlive the model or stay until the next
+  // call of BindWeights().
   virtual void BindWeights(float* weights) = 0;
-  // Tells a model that computes on a GPU on which queue (a cudaStream_t) the passes from now on do their work. A model
-  // that computes on the processor ignores it.
-  virtual void UseQueue(void*) {}
-  // Tells the model that the weights have been written since the last call. The model then renews any copy of them that
-  // it keeps elsewhere, such as on a GPU. The caller must call this before the first forward pass after a write.
-  virtual void TakeWeights() = 0;
+  // Tells a model that computes on a GPU on which queue (a cudaStream_t) the passes from now on do their work, and by
+  // which kernels, which must outlive the model. A model that computes on the processor ignores both.
+  virtual void UseQueue(void* /*queue*/, const RekindleKernels& /*kernels*/) {}
   // Writes the initial values of the weights, which depend only on the seed and the parameters' names.
   virtual void Initialize(uint64_t seed, std::span<float> weights) const = 0;
   // Runs forward and backward. The sink receives gradients and buffer statistics multiplied by `loss_scale`, a power of
-  // two. The returned loss is not scaled. Returns OUT_OF_RANGE, with the number of the micro-batch, when the loss is
-  // not finite. The sink has then received nothing. Returns INVALID_ARGUMENT for a batch that does not fit this
-  // model's shape or vocabulary. Returns RESOURCE_EXHAUSTED or throws std::bad_alloc when memory runs out. The sink may
-  // then have received a part.
+  // two. The returned loss is not scaled. If it is not finite, the gradients are worthless. On a GPU the function
+  // queues the passes without waiting for them. Returns INVALID_ARGUMENT for a batch that does not fit this model's
+  // shape or vocabulary. Returns RESOURCE_EXHAUSTED or throws std::bad_alloc when memory runs out. The sink may then
+  // have received a part.
   virtual absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                            const GradientSink& sink) = 0;
-  // Runs the forward pass of an evaluation: without dropout, and with batch norm reading its buffers.
+  // Runs the forward pass of an evaluation: without dropout, and with batch norm reading its buffers. Waits for the
+  // loss.
   virtual absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) = 0;
 };
 

@@ -3,13 +3,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "worker/numeric/splitmix64.h"
+#include "kernels/vector/splitmix64.h"
 
 namespace rekindle::models {
 namespace {
-
-// Returns word number `counter` of the random stream `key`.
-uint64_t Word(uint64_t key, uint64_t counter) { return SplitMix64(key + counter * 0x9E3779B97F4A7C15); }
 
 // Computes log(x) for x in (0, 1] as exponent * ln 2 + 2 atanh((m - 1) / (m + 1)), with m in [sqrt(1/2), sqrt(2)].
 double Log(double x) {
@@ -56,7 +53,7 @@ Point Circle(double turn) {
 
 uint64_t RandomKeyOf(std::initializer_list<uint64_t> words) {
   uint64_t key = 0x72656B696E646C65;
-  for (uint64_t word : words) key = SplitMix64(key ^ SplitMix64(word));
+  for (uint64_t word : words) key = kernels::SplitMix64(key ^ kernels::SplitMix64(word));
   return key;
 }
 
@@ -70,25 +67,13 @@ void FillNormal(uint64_t key, double deviation, std::span<float> values) {
   constexpr double kUnit = 1.0 / (uint64_t{1} << 53);
   for (size_t i = 0; i < values.size(); i += 2) {
     // The number `u` is in (0, 1], so its logarithm is finite.
-    double u = static_cast<double>((Word(key, i) >> 11) + 1) * kUnit;
-    double turn = static_cast<double>(Word(key, i + 1) >> 11) * kUnit;
+    double u = static_cast<double>((kernels::RandomWord(key, i) >> 11) + 1) * kUnit;
+    double turn = static_cast<double>(kernels::RandomWord(key, i + 1) >> 11) * kUnit;
     double radius = deviation * std::sqrt(-2 * Log(u));
     Point point = Circle(turn);
     values[i] = static_cast<float>(radius * point.cosine);
     if (i + 1 < values.size()) values[i + 1] = static_cast<float>(radius * point.sine);
   }
-}
-
-void FillDropoutMask(uint64_t key, double drop, std::span<float> values) {
-  uint32_t threshold = static_cast<uint32_t>(drop * 4294967296.0);
-  float kept = static_cast<float>(1 / (1 - drop));
-  size_t pairs = values.size() / 2;
-  for (size_t i = 0; i < pairs; ++i) {
-    uint64_t word = Word(key, i);
-    values[2 * i] = static_cast<uint32_t>(word) < threshold ? 0.0f : kept;
-    values[2 * i + 1] = static_cast<uint32_t>(word >> 32) < threshold ? 0.0f : kept;
-  }
-  if (values.size() % 2 != 0) values.back() = static_cast<uint32_t>(Word(key, pairs)) < threshold ? 0.0f : kept;
 }
 
 }  // namespace rekindle::models

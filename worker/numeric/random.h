@@ -21,10 +21,6 @@ uint64_t NameWord(std::string_view name);
 // computed in double and rounded to float at the end.
 void FillNormal(uint64_t key, double deviation, std::span<float> values);
 
-// Sets each element of `values` to 0 with probability `drop`, else to 1 / (1 - drop). The resolution of the probability
-// is 2^-32. The caller must pass 0 <= drop < 1.
-void FillDropoutMask(uint64_t key, double drop, std::span<float> values);
-
 }  // namespace rekindle::models
 
 #endif  // REKINDLE_WORKER_NUMERIC_RANDOM_H_

@@ -67,22 +67,5 @@ TEST(RandomTest, KeysDependOnEveryWordAndTheirOrder) {
   EXPECT_EQ(NameWord(""), 0xCBF29CE484222325u);
 }
 
-TEST(RandomTest, DropoutDropsItsShareAndKeepsTheMean) {
-  for (double drop : {0.0, 0.1, 0.5, 0.9}) {
-    std::vector<float> mask(200'001);
-    FillDropoutMask(RandomKeyOf({5}), drop, mask);
-    double sum = 0;
-    int64_t zeros = 0;
-    for (float m : mask) {
-      ASSERT_TRUE(m == 0 || m == static_cast<float>(1 / (1 - drop)));
-      zeros += m == 0;
-      sum += m;
-    }
-    double n = static_cast<double>(mask.size());
-    EXPECT_NEAR(static_cast<double>(zeros) / n, drop, 0.005) << drop;
-    EXPECT_NEAR(sum / n, 1, 0.02) << drop;
-  }
-}
-
 }  // namespace
 }  // namespace rekindle::models

@@ -14,6 +14,7 @@ constexpr char kRunningMeanName[] = "running_mean";
 constexpr char kToBf16Name[] = "to_bf16";
 constexpr char kFromBf16Name[] = "from_bf16";
 constexpr char kHashName[] = "hash";
+constexpr char kDropoutMaskName[] = "dropout_mask";
 
 }  // namespace
 
@@ -46,6 +47,7 @@ constexpr RekindleKernels kKernels = {
     .to_bf16 = &Entry<kToBf16Name, RekindleToBf16, &ToBf16>,
     .from_bf16 = &Entry<kFromBf16Name, RekindleFromBf16, &FromBf16>,
     .hash = &Entry<kHashName, RekindleHash, &Hash>,
+    .dropout_mask = &Entry<kDropoutMaskName, RekindleDropoutMask, &DropoutMask>,
 };
 
 }  // namespace rekindle::cuda

@@ -18,6 +18,7 @@ cudaError_t RunningMean(const RekindleRunningMean& args, cudaStream_t stream);
 cudaError_t ToBf16(const RekindleToBf16& args, cudaStream_t stream);
 cudaError_t FromBf16(const RekindleFromBf16& args, cudaStream_t stream);
 cudaError_t Hash(const RekindleHash& args, cudaStream_t stream);
+cudaError_t DropoutMask(const RekindleDropoutMask& args, cudaStream_t stream);
 
 #define REKINDLE_DECLARE(Name) cudaError_t Update##Name(const RekindleUpdate& args, cudaStream_t stream);
 REKINDLE_ELEMENTWISE_OPTIMIZERS(REKINDLE_DECLARE)

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "worker/numeric/splitmix64.h"
+#include "kernels/vector/splitmix64.h"
 
 namespace rekindle::data {
 
@@ -10,15 +10,15 @@ Permutation::Permutation(uint64_t seed, uint64_t epoch, uint64_t size) : size_(s
   int bits = std::bit_width(size - 1);
   half_bits_ = bits < 2 ? 1 : (bits + 1) / 2;
   half_mask_ = (uint64_t{1} << half_bits_) - 1;
-  uint64_t key = models::SplitMix64(models::SplitMix64(seed) ^ epoch);
-  for (uint64_t& k : keys_) k = key = models::SplitMix64(key);
+  uint64_t key = kernels::SplitMix64(kernels::SplitMix64(seed) ^ epoch);
+  for (uint64_t& k : keys_) k = key = kernels::SplitMix64(key);
 }
 
 uint64_t Permutation::Encrypt(uint64_t value) const {
   uint64_t left = value >> half_bits_;
   uint64_t right = value & half_mask_;
   for (uint64_t key : keys_) {
-    uint64_t next = left ^ (models::SplitMix64(right ^ key) & half_mask_);
+    uint64_t next = left ^ (kernels::SplitMix64(right ^ key) & half_mask_);
     left = right;
     right = next;
   }

@@ -64,6 +64,10 @@ class Device {
   virtual absl::Status Commit(const Range& range) = 0;
   virtual void Decommit(const Range& range) = 0;
 
+  // Returns the most bytes of the device's memory that were allocated at once, or 0 if the memory is that of the
+  // processor, which the system counts.
+  virtual int64_t PeakBytes() const { return 0; }
+
   // Queues an operation. The memory of its ranges must stay until it has run.
   virtual void Run(Queue queue, Operation operation) = 0;
   // Returns a mark behind everything that was queued on this queue so far.

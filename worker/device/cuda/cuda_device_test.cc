@@ -75,6 +75,19 @@ TEST_F(CudaDeviceTest, CopiesBringDataToTheDeviceAndBack) {
   EXPECT_EQ(std::memcmp(to->ForReading(0, 4).data(), "ef\0\0", 4), 0);
 }
 
+TEST_F(CudaDeviceTest, TheMostMemoryAtOnceIsRemembered) {
+  Device& device = Make();
+  EXPECT_EQ(device.PeakBytes(), 0);
+  {
+    absl::StatusOr<Memory> first = device.Allocate(64, "first"), second = device.Allocate(32, "second");
+    absl::StatusOr<PinnedMemory> pinned = device.AllocatePinned(128, "memory of the host");
+    ASSERT_TRUE(first.ok() && second.ok() && pinned.ok());
+  }
+  absl::StatusOr<Memory> later = device.Allocate(80, "later");
+  ASSERT_TRUE(later.ok());
+  EXPECT_EQ(device.PeakBytes(), 96);
+}
+
 TEST_F(CudaDeviceTest, WhatDoesNotFitIsToldWithTheBytesAndLeavesTheDeviceWhole) {
   Device& device = Make();
   const absl::Status refused = device.Allocate(int64_t{1} << 30, "the first moment").status();

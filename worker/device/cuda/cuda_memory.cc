@@ -1,5 +1,7 @@
 #include "worker/device/cuda/cuda_memory.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/memory/memory.h"
 #include "worker/device/cuda/cuda_errors.h"
@@ -24,6 +26,7 @@ absl::StatusOr<std::unique_ptr<CudaBlock>> CudaHeap::Take(CudaMemoryKind kind, i
     const CudaOutcome outcome = CallCuda(allocate, static_cast<size_t>(bytes), &memory);
     if (IsOutOfDeviceMemory(outcome.code)) return NoRoomFor(kind, bytes, purpose);
     if (absl::Status status = error_.Note(outcome); !status.ok()) return status;
+    if (kind == CudaMemoryKind::kDevice) Count(bytes);
   }
   return std::make_unique<CudaBlock>(*this, kind, bytes, purpose, memory);
 }
@@ -45,12 +48,24 @@ void CudaHeap::Give(CudaMemoryKind kind, int64_t bytes, void* memory) {
     await = await_;
   }
   if (await == nullptr) {
+    if (kind == CudaMemoryKind::kDevice) Count(-bytes);
     (void)error_.Note(CallCuda(kind == CudaMemoryKind::kPinned ? api_.release_pinned : api_.release, memory));
     return;
   }
   await();
   const common::MutexLock lock(mutex_);
   kept_.emplace(std::pair(kind, bytes), memory);
+}
+
+void CudaHeap::Count(int64_t bytes) {
+  const common::MutexLock lock(mutex_);
+  bytes_ += bytes;
+  peak_bytes_ = std::max(peak_bytes_, bytes_);
+}
+
+int64_t CudaHeap::PeakBytes() const {
+  const common::MutexLock lock(mutex_);
+  return peak_bytes_;
 }
 
 void CudaHeap::KeepAll(std::function<void()> await) {

@@ -47,16 +47,23 @@ class CudaHeap {
   absl::StatusOr<std::unique_ptr<CudaBlock>> Take(CudaMemoryKind kind, int64_t bytes, const std::string& purpose);
   void Give(CudaMemoryKind kind, int64_t bytes, void* memory);
 
+  // Returns the most bytes of the device's memory that were allocated at once. Pinned memory does not count.
+  int64_t PeakBytes() const;
+
   // Frees nothing from now on, because the driver would wait for a queue that was left. Memory is kept for the next
   // block of the same size. `await` waits until no other queue uses it any more.
   void KeepAll(std::function<void()> await);
 
  private:
+  // Counts memory of the device that was allocated, or with a negative number freed.
+  void Count(int64_t bytes);
   absl::Status NoRoomFor(CudaMemoryKind kind, int64_t bytes, const std::string& purpose);
 
   const RekindleCudaDevice& api_;
   CudaError& error_;
-  common::Mutex mutex_;
+  mutable common::Mutex mutex_;
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t peak_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // `await_` is null as long as memory is freed.
   std::function<void()> await_ ABSL_GUARDED_BY(mutex_);
   std::multimap<std::pair<CudaMemoryKind, int64_t>, void*> kept_ ABSL_GUARDED_BY(mutex_);

@@ -8,17 +8,22 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
+#include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/layers/dropout_mask.h"
 #include "worker/contract/out_of_memory.h"
 #include "worker/models/aten/autocast.h"
 #include "worker/models/aten/fused.h"
+#include "worker/models/aten/on_queue.h"
 #include "worker/numeric/random.h"
 
 namespace rekindle::models {
 namespace {
+
+// An error of a kernel is cut to so many bytes.
+constexpr size_t kErrorBytes = 256;
 
 absl::Status Failure(const train::MicroBatch& batch, const std::exception& error) {
   const absl::Status status = train::FromException(error);
@@ -28,15 +33,12 @@ absl::Status Failure(const train::MicroBatch& batch, const std::exception& error
 }  // namespace
 
 void AtenModel::BindWeights(float* weights) {
-  weights_ = weights;
   parameters_.clear();
-  copy_.reset();
-  if (device_ != ComputeDevice::kCpu) {
-    copy_ = std::make_unique<DeviceCopy>(layout_, device_ == ComputeDevice::kCuda ? at::kCUDA : at::kCPU);
-  }
   for (int i = 0; i < static_cast<int>(layout_.parameters.size()); ++i) {
     const train::ParameterInfo& info = layout_.parameters[i];
-    at::Tensor leaf = copy_ ? copy_->Leaf(i) : at::from_blob(weights + info.offset, info.shape, at::kFloat);
+    // The parameters are no autograd views of one tensor, because autograd must not notice that the weights are written
+    // between steps.
+    at::Tensor leaf = at::from_blob(weights + info.offset, info.shape, at::TensorOptions(at::kFloat).device(here_));
     if (!info.is_buffer()) {
       leaf.set_requires_grad(true);
       // Autograd calls the hook of a parameter once in a backward, with the total gradient, even if the forward uses
@@ -45,19 +47,15 @@ void AtenModel::BindWeights(float* weights) {
     }
     parameters_.push_back(std::move(leaf));
   }
-  TakeWeights();
 }
 
-void AtenModel::TakeWeights() {
-  if (copy_) copy_->TakeWeights(weights_);
-}
-
-at::Tensor AtenModel::OnDevice(const at::Tensor& host) const {
-  return device_ == ComputeDevice::kCuda ? host.to(at::kCUDA) : host;
+void AtenModel::UseQueue(void* queue, const RekindleKernels& kernels) {
+  if (device_ != ComputeDevice::kCuda) return;
+  queue_ = queue;
+  kernels_ = &kernels;
 }
 
 void AtenModel::Deliver(int parameter, const at::Tensor& values) const {
-  if (copy_) return copy_->Fetch(parameter, values);
   const at::Tensor dense = values.contiguous();
   (*sink_)(parameter, {dense.const_data_ptr<float>(), static_cast<size_t>(dense.numel())});
 }
@@ -65,11 +63,14 @@ void AtenModel::Deliver(int parameter, const at::Tensor& values) const {
 at::Tensor AtenModel::Drop(const at::Tensor& h, double drop, const train::MicroBatch& batch,
                            const train::RandomKey* key, int layer, int site) const {
   if (key == nullptr || drop == 0) return h;
-  at::Tensor mask = at::empty(h.sizes(), at::kFloat);
-  FillDropoutMask(RandomKeyOf({key->seed, static_cast<uint64_t>(key->step), static_cast<uint64_t>(batch.index),
-                               static_cast<uint64_t>(layer), static_cast<uint64_t>(site)}),
-                  drop, {mask.mutable_data_ptr<float>(), static_cast<size_t>(mask.numel())});
-  return at::mul(h, OnDevice(mask));
+  const at::Tensor mask = at::empty(h.sizes(), at::TensorOptions(at::kFloat).device(here_));
+  const uint64_t stream = RandomKeyOf({key->seed, static_cast<uint64_t>(key->step), static_cast<uint64_t>(batch.index),
+                                       static_cast<uint64_t>(layer), static_cast<uint64_t>(site)});
+  const RekindleDropoutMask fill =
+      kernels::DropoutMaskOf(stream, drop, static_cast<size_t>(mask.numel()), mask.mutable_data_ptr<float>());
+  char words[kErrorBytes] = "";
+  if (kernels_->dropout_mask(&fill, queue_, words, sizeof words) != 0) throw std::runtime_error(words);
+  return at::mul(h, mask);
 }
 
 at::Tensor AtenModel::Forward(const train::MicroBatch& batch, const train::RandomKey* key) {
@@ -77,30 +78,19 @@ at::Tensor AtenModel::Forward(const train::MicroBatch& batch, const train::Rando
   return Loss(batch, key);
 }
 
-absl::StatusOr<train::LossSum> AtenModel::LossOf(const at::Tensor& loss, const train::MicroBatch& batch) const {
-  const double sum = loss.item<float>();
-  if (std::isfinite(sum)) return train::LossSum{sum, Count(batch)};
-  return absl::OutOfRangeError(absl::StrCat("micro-batch ", batch.index, ": the loss is not finite (", sum, ")"));
-}
-
 absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batch, const train::RandomKey& key,
                                                    float loss_scale, const train::GradientSink& sink) {
   if (parameters_.empty()) return absl::FailedPreconditionError("the model has no weights: call BindWeights first");
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
+  sink_ = &sink;
   absl::StatusOr<train::LossSum> result;
   try {
-    const at::Tensor loss = Forward(batch, &key);
-    if (copy_) {
-      result = BackwardByCopies(loss, batch, loss_scale, sink);
-    } else {
-      result = LossOf(loss, batch);
-      if (result.ok()) BackwardInPlace(loss, loss_scale, sink);
-    }
+    const OnQueue on_queue(here_, queue_);
+    result = Pass(batch, key, loss_scale);
   } catch (const std::exception& error) {
     result = Failure(batch, error);
   }
   sink_ = nullptr;
-  if (copy_) copy_->Forget();
   statistics_.clear();
   // The gradients that ATen keeps are dropped, because the sink has already received them.
   for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
@@ -110,33 +100,31 @@ absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batc
   return result;
 }
 
-void AtenModel::BackwardInPlace(const at::Tensor& loss, float loss_scale, const train::GradientSink& sink) {
-  sink_ = &sink;
-  for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, at::mul(statistic, loss_scale));
-  loss.backward(at::scalar_tensor(loss_scale));
-}
-
-// Computes the gradients on the device. The host waits for the device only once, at the end. By then all gradients are
-// on the host. They are delivered only if the loss is finite.
-absl::StatusOr<train::LossSum> AtenModel::BackwardByCopies(const at::Tensor& loss, const train::MicroBatch& batch,
-                                                           float loss_scale, const train::GradientSink& sink) {
+train::LossSum AtenModel::Pass(const train::MicroBatch& batch, const train::RandomKey& key, float loss_scale) {
+  const at::Tensor loss = Forward(batch, &key);
   for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, at::mul(statistic, loss_scale));
   loss.backward(at::scalar_tensor(loss_scale, loss.options()));
-  // Reading the loss waits until the device has done everything that was requested before.
-  absl::StatusOr<train::LossSum> result = LossOf(loss, batch);
-  if (result.ok()) copy_->Deliver(sink);
-  return result;
+  if (device_ == ComputeDevice::kCpu) return {.sum = loss.item<float>(), .count = Count(batch)};
+  // Reading the loss of a GPU here would wait for the whole pass.
+  loss_ = loss.detach();
+  return {.count = Count(batch), .on_device = loss_.const_data_ptr<float>()};
 }
 
 absl::StatusOr<train::LossSum> AtenModel::Evaluate(const train::MicroBatch& batch) {
   if (parameters_.empty()) return absl::FailedPreconditionError("the model has no weights: call BindWeights first");
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   try {
-    at::NoGradGuard no_grad;
-    return LossOf(Forward(batch, nullptr), batch);
+    const at::NoGradGuard no_grad;
+    const OnQueue on_queue(here_, queue_);
+    return train::LossSum{.sum = Forward(batch, nullptr).item<float>(), .count = Count(batch)};
   } catch (const std::exception& error) {
     return Failure(batch, error);
   }
+}
+
+at::Tensor Uploaded(const at::Tensor& host, const at::Device& device) {
+  // A copy from memory that is not pinned would wait for all that the device has to do before.
+  return device.is_cpu() ? host : host.pin_memory().to(device, /*non_blocking=*/true);
 }
 
 at::Tensor FeaturesOf(const train::MicroBatch& batch, const std::vector<int64_t>& shape) {
@@ -146,8 +134,8 @@ at::Tensor FeaturesOf(const train::MicroBatch& batch, const std::vector<int64_t>
 }
 
 at::Tensor TargetLoss(const at::Tensor& outputs, const train::MicroBatch& batch, int classes) {
-  const at::Tensor targets =
-      at::from_blob(const_cast<float*>(batch.targets.data()), {batch.sequences}, at::kFloat).to(outputs.device());
+  const at::Tensor targets = Uploaded(
+      at::from_blob(const_cast<float*>(batch.targets.data()), {batch.sequences}, at::kFloat), outputs.device());
   const at::Tensor exact = outputs.to(at::kFloat);
   if (classes == 0) return at::mse_loss(exact.view({batch.sequences}), targets, at::Reduction::Sum);
   return SummedCrossEntropy(exact, targets.to(at::kLong));

@@ -7,29 +7,34 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/table/host_kernels.h"
 #include "worker/contract/model_interface.h"
 #include "worker/models/aten/autocast.h"
-#include "worker/models/aten/device_copy.h"
 #include "worker/models/declared/model_spec.h"
 
 namespace rekindle::models {
 
+// Returns the tensor `host`, which is in host memory, on `device`. The host does not wait for a copy to a GPU.
+at::Tensor Uploaded(const at::Tensor& host, const at::Device& device);
+
 class AtenModel : public train::Model {
  public:
   AtenModel(train::ParameterLayout layout, const ModelSpec& spec)
-      : layout_(std::move(layout)), compute_(spec.compute), device_(spec.device) {}
+      : layout_(std::move(layout)),
+        compute_(spec.compute),
+        device_(spec.device),
+        here_(spec.device == ComputeDevice::kCuda ? at::kCUDA : at::kCPU) {}
   AtenModel(const AtenModel&) = delete;
   AtenModel& operator=(const AtenModel&) = delete;
 
   const train::ParameterLayout& layout() const final { return layout_; }
   void BindWeights(float* weights) final;
-  void TakeWeights() final;
+  void UseQueue(void* queue, const RekindleKernels& kernels) final;
   absl::StatusOr<train::LossSum> Backward(const train::MicroBatch& batch, const train::RandomKey& key, float loss_scale,
                                           const train::GradientSink& sink) final;
   absl::StatusOr<train::LossSum> Evaluate(const train::MicroBatch& batch) final;
@@ -49,7 +54,7 @@ class AtenModel : public train::Model {
   const at::Tensor& parameter(int i) const { return parameters_[static_cast<size_t>(i)]; }
   // Returns the tensor `host`, which is in host memory, on the device of the model's parameters, so that operations can
   // combine it with them.
-  at::Tensor OnDevice(const at::Tensor& host) const;
+  at::Tensor OnDevice(const at::Tensor& host) const { return Uploaded(host, here_); }
   void TellStatistic(int buffer, at::Tensor statistic) { statistics_.emplace_back(buffer, std::move(statistic)); }
   // Applies dropout, keyed by `key`, to the activations `h` at one place of the model. `drop` is the share of
   // activations that become 0. Returns `h` unchanged if `key` is null or `drop` is 0.
@@ -58,24 +63,22 @@ class AtenModel : public train::Model {
 
  private:
   at::Tensor Forward(const train::MicroBatch& batch, const train::RandomKey* key);
-  void BackwardInPlace(const at::Tensor& loss, float loss_scale, const train::GradientSink& sink);
-  absl::StatusOr<train::LossSum> BackwardByCopies(const at::Tensor& loss, const train::MicroBatch& batch,
-                                                  float loss_scale, const train::GradientSink& sink);
-  absl::StatusOr<train::LossSum> LossOf(const at::Tensor& loss, const train::MicroBatch& batch) const;
+  train::LossSum Pass(const train::MicroBatch& batch, const train::RandomKey& key, float loss_scale);
   void Deliver(int parameter, const at::Tensor& values) const;
 
   const train::ParameterLayout layout_;
   const train::ComputeType compute_;
   const ComputeDevice device_;
-  // `weights_` is the memory that the caller has bound with BindWeights.
-  float* weights_ = nullptr;
-  // `copy_` holds the device's copy of the weights. It is null if the model computes directly on the weights in host
-  // memory.
-  std::unique_ptr<DeviceCopy> copy_;
-  // `parameters_` holds views of the weights or of their copy. They are leaves of autograd, except for buffers.
+  // `here_` is the device's name in LibTorch.
+  const at::Device here_;
+  void* queue_ = nullptr;
+  const RekindleKernels* kernels_ = &kernels::HostKernels();
+  // `parameters_` holds views of the weights. They are leaves of autograd, except for buffers.
   std::vector<at::Tensor> parameters_;
+  // `loss_` keeps the memory of the loss of the last Backward, which the device may still have to compute.
+  at::Tensor loss_;
   // `statistics_` has the statistics of the buffers in the Backward that is running. `sink_` receives the gradients and
-  // statistics of that Backward, unless they go through `copy_`.
+  // statistics of that Backward.
   std::vector<std::pair<int, at::Tensor>> statistics_;
   const train::GradientSink* sink_ = nullptr;
 };

@@ -9,12 +9,12 @@ namespace rekindle::models {
 enum class ComputeDevice {
   // With `kCpu` a model computes directly on the weights in host memory.
   kCpu,
-  // With `kCuda` a model computes on the process's first GPU, and weights and gradients are copied. REQUIRES:
-  // LoadCuda() was OK.
+  // With `kCuda` a model computes on the process's first GPU, in whose memory the weights are. REQUIRES: LoadCuda() was
+  // OK.
   kCuda,
-  // With `kCpuCopies` a model computes on the CPU but makes the copies that a GPU needs. Only tests of these copies use
-  // it.
-  kCpuCopies
+  // With `kCpuLikeGpu` a model computes on the CPU, but leaves its loss where it is computed, as on a GPU. Only tests
+  // use it.
+  kCpuLikeGpu
 };
 
 // Opens LibTorch's CUDA part, which is in the same folder as its CPU part. Floats of 32 bits are multiplied as such,
@@ -28,7 +28,7 @@ struct GpuMemory {
   double total = 0;
   // `used` counts what all processes use, this one's context included.
   double used = 0;
-  // `peak` is the most that the models of this process have reserved at once.
+  // `peak` is the most that the models of this process have reserved at once beside the weights.
   double peak = 0;
 };
 // REQUIRES: LoadCuda() was OK.

@@ -12,9 +12,8 @@ namespace rekindle::models {
 // Makes a model of one kind. REQUIRES: `spec` has passed CheckSpec, and `layout` is that of the kind.
 //
 // A gradient has the same bits whenever a micro-batch is recomputed, in any process with the same PinnedEnvironment and
-// thread count. Backward and Evaluate return INVALID_ARGUMENT for a malformed batch and OUT_OF_RANGE for a loss that is
-// not finite, both with the micro-batch's number. For an exception of ATen they return RESOURCE_EXHAUSTED if memory ran
-// out, else INTERNAL, with ATen's message.
+// thread count. Backward and Evaluate return INVALID_ARGUMENT for a malformed batch, with the micro-batch's number. For
+// an exception of ATen they return RESOURCE_EXHAUSTED if memory ran out, else INTERNAL, with ATen's message.
 #define REKINDLE_DECLARE(Name) \
   std::unique_ptr<train::Model> Make##Name(const ModelSpec& spec, train::ParameterLayout layout);
 REKINDLE_MODELS(REKINDLE_DECLARE)

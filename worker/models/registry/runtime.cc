@@ -2,11 +2,13 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <malloc.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 
@@ -24,16 +26,6 @@ constexpr double kProbeOperations = 2e9;
 
 // malloc keeps freed blocks below `kKeepBelowBytes`, which is the largest mmap threshold that glibc accepts.
 constexpr int kKeepBelowBytes = 32 << 20;
-
-struct FreeFloats {
-  void operator()(float* p) const { std::free(p); }
-};
-
-// Allocates floats with the 64-byte alignment that Model::BindWeights requires.
-std::unique_ptr<float, FreeFloats> AllocateFloats(int64_t count) {
-  size_t bytes = (static_cast<size_t>(count) * sizeof(float) + 63) / 64 * 64;
-  return std::unique_ptr<float, FreeFloats>(static_cast<float*>(std::aligned_alloc(64, bytes)));
-}
 
 // The ids of the probe's tokens are below `kProbeIds`, or below the vocabulary if that is smaller.
 constexpr int kProbeIds = 256;
@@ -86,19 +78,27 @@ absl::StatusOr<std::string> ProbeDigest(const ModelSpec& spec, int sequences) {
   if (batch.context > 0) probe.context = batch.context;
   absl::StatusOr<std::unique_ptr<train::Model>> model = MakeModel(probe);
   if (!model.ok()) return model.status();
-  int64_t total = (*model)->layout().total;
-  std::unique_ptr<float, FreeFloats> weights = AllocateFloats(total);
-  (*model)->Initialize(kProbeSeed, {weights.get(), static_cast<size_t>(total)});
-  (*model)->BindWeights(weights.get());
+  const at::Device here = spec.device == ComputeDevice::kCuda ? at::kCUDA : at::kCPU;
+  at::Tensor weights = at::empty({(*model)->layout().total}, at::kFloat);
+  (*model)->Initialize(kProbeSeed, {weights.mutable_data_ptr<float>(), static_cast<size_t>(weights.numel())});
+  weights = weights.to(here);
+  (*model)->BindWeights(weights.mutable_data_ptr<float>());
 
   std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> hash(XXH3_createState(), XXH3_freeState);
   XXH3_128bits_reset(hash.get());
+  const auto on_host = [&](std::span<const float> values) {
+    return at::from_blob(const_cast<float*>(values.data()), {static_cast<int64_t>(values.size())},
+                         at::TensorOptions(at::kFloat).device(here))
+        .to(at::kCPU);
+  };
   auto sink = [&](int parameter, std::span<const float> gradient) {
     XXH3_128bits_update(hash.get(), &parameter, sizeof(parameter));
-    XXH3_128bits_update(hash.get(), gradient.data(), gradient.size_bytes());
+    const at::Tensor values = on_host(gradient);
+    XXH3_128bits_update(hash.get(), values.const_data_ptr(), values.nbytes());
   };
   absl::StatusOr<train::LossSum> loss = (*model)->Backward(batch, {}, 1, sink);
   if (!loss.ok()) return loss.status();
+  if (loss->on_device != nullptr) loss->sum = *on_host({loss->on_device, 1}).const_data_ptr<float>();
   XXH3_128bits_update(hash.get(), &loss->sum, sizeof(loss->sum));
   XXH128_hash_t digest = XXH3_128bits_digest(hash.get());
   return absl::StrCat(absl::Hex(digest.high64, absl::kZeroPad16), absl::Hex(digest.low64, absl::kZeroPad16));

@@ -12,6 +12,17 @@ namespace rekindle::train {
 
 using device::Queue;
 
+namespace {
+
+constexpr auto kWord = static_cast<int64_t>(sizeof(float));
+
+// Returns the size of what a micro-batch gives beside its gradient: a word for each parameter and one for the loss.
+int64_t ResultBytes(const ParameterLayout& layout) {
+  return (static_cast<int64_t>(layout.parameters.size()) + 1) * kWord;
+}
+
+}  // namespace
+
 GradientAccumulator::GradientAccumulator(device::Device& device, const ParameterLayout* layout, Mode mode,
                                          int micro_batches)
     : device_(device),
@@ -26,14 +37,14 @@ absl::Status GradientAccumulator::Allocate() {
   if (absl::Status status = sums_.Allocate(device_, layout_->total, "the sums of the gradient"); !status.ok()) {
     return status;
   }
-  const auto bytes = static_cast<int64_t>(kMostUnderWay * layout_->parameters.size() * sizeof(float));
-  constexpr char kPurpose[] = "the maxima of the gradient";
-  absl::StatusOr<device::Memory> maxima = device_.Allocate(bytes, kPurpose);
-  if (!maxima.ok()) return maxima.status();
+  const int64_t bytes = kMostUnderWay * ResultBytes(*layout_);
+  constexpr char kPurpose[] = "the maxima of the gradient, and the losses";
+  absl::StatusOr<device::Memory> results = device_.Allocate(bytes, kPurpose);
+  if (!results.ok()) return results.status();
   absl::StatusOr<device::PinnedMemory> on_host = device_.AllocatePinned(bytes, kPurpose);
   if (!on_host.ok()) return on_host.status();
-  maxima_ = *std::move(maxima);
-  maxima_on_host_ = *std::move(on_host);
+  results_ = *std::move(results);
+  results_on_host_ = *std::move(on_host);
   return absl::OkStatus();
 }
 
@@ -47,9 +58,12 @@ void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const i
   record_ = EmptyRecord(step, attempt, layout_->parameters.size());
 }
 
-device::Range GradientAccumulator::MaximaOf(const device::Range& of_all, int slot) const {
-  const auto bytes = static_cast<int64_t>(layout_->parameters.size() * sizeof(float));
-  return of_all.Part(slot * bytes, bytes);
+device::Range GradientAccumulator::ResultsOf(const device::Range& of_all, int slot) const {
+  return of_all.Part(slot * ResultBytes(*layout_), ResultBytes(*layout_));
+}
+
+device::Range GradientAccumulator::WordOf(const device::Range& results, size_t word) {
+  return results.Part(static_cast<int64_t>(word) * kWord, kWord);
 }
 
 absl::StatusOr<int> GradientAccumulator::Open(int index) {
@@ -59,7 +73,7 @@ absl::StatusOr<int> GradientAccumulator::Open(int index) {
   const int slot = (oldest_ + under_way_) % kMostUnderWay;
   At(slot) = {.index = index, .arrivals = std::vector<int>(layout_->parameters.size())};
   ++under_way_;
-  device_.Run(Queue::kCompute, device::Zero(MaximaOf(maxima_.all(), slot)));
+  device_.Run(Queue::kCompute, device::Zero(ResultsOf(results_.all(), slot)));
   return slot;
 }
 
@@ -69,33 +83,42 @@ void GradientAccumulator::Add(int slot, int parameter, std::span<const float> gr
   common::Check(static_cast<int64_t>(gradient.size()) == info.size, "a gradient has the size of its parameter");
   const bool first = !written_[parameter];
   // The gradient stays until Add() returns, and what an operation queues on its own queue runs at once.
-  device_.Run(
-      Queue::kCompute,
-      {.name = "accumulate",
-       .reads = {},
-       .writes = {sums_.Part(info.offset, info.size),
-                  MaximaOf(maxima_.all(), slot).Part(parameter * static_cast<int64_t>(sizeof(float)), sizeof(float))},
-       .launch = [&, first](const device::Addresses& at, const device::Launch& on) {
-         RekindleAccumulate sum = {.gradient = gradient.data(),
-                                   .n = gradient.size(),
-                                   .first = first ? 1u : 0u,
-                                   .largest = at.Write<uint32_t>(1)};
-         if (mode_ == Mode::kExact) {
-           sum.fixed = at.Write<int64_t>(0);
-           sum.exponent = exponents_[static_cast<size_t>(parameter)] - loss_scale_log2_;
-         } else {
-           sum.sum = at.Write<float>(0);
-           sum.factor = std::ldexp(1.0f, -loss_scale_log2_);
-         }
-         return on(&RekindleKernels::accumulate, sum);
-       }});
+  device_.Run(Queue::kCompute, {.name = "accumulate",
+                                .reads = {},
+                                .writes = {sums_.Part(info.offset, info.size),
+                                           WordOf(ResultsOf(results_.all(), slot), static_cast<size_t>(parameter))},
+                                .launch = [&, first](const device::Addresses& at, const device::Launch& on) {
+                                  RekindleAccumulate sum = {.gradient = gradient.data(),
+                                                            .n = gradient.size(),
+                                                            .first = first ? 1u : 0u,
+                                                            .largest = at.Write<uint32_t>(1)};
+                                  if (mode_ == Mode::kExact) {
+                                    sum.fixed = at.Write<int64_t>(0);
+                                    sum.exponent = exponents_[static_cast<size_t>(parameter)] - loss_scale_log2_;
+                                  } else {
+                                    sum.sum = at.Write<float>(0);
+                                    sum.factor = std::ldexp(1.0f, -loss_scale_log2_);
+                                  }
+                                  return on(&RekindleKernels::accumulate, sum);
+                                }});
   written_[parameter] = 1;
   ++At(slot).arrivals[parameter];
 }
 
 void GradientAccumulator::Close(int slot, const absl::StatusOr<LossSum>& loss) {
   At(slot).loss = loss;
-  device_.Run(Queue::kCompute, device::Copy(MaximaOf(maxima_.all(), slot), MaximaOf(maxima_on_host_.all(), slot)));
+  const device::Range results = ResultsOf(results_.all(), slot);
+  // The loss stays where it is until Close() returns, as a gradient does in Add().
+  if (loss.ok() && loss->on_device != nullptr) {
+    device_.Run(Queue::kCompute,
+                {.name = "take the loss",
+                 .reads = {},
+                 .writes = {WordOf(results, layout_->parameters.size())},
+                 .launch = [from = loss->on_device](const device::Addresses& at, const device::Launch& on) {
+                   return on(&RekindleKernels::copy, {.to = at.Write<float>(0), .from = from, .bytes = sizeof(float)});
+                 }});
+  }
+  device_.Run(Queue::kCompute, device::Copy(results, ResultsOf(results_on_host_.all(), slot)));
 }
 
 void GradientAccumulator::Queued(int slot) { At(slot).done = device_.Record(Queue::kCompute); }
@@ -131,11 +154,14 @@ absl::Status GradientAccumulator::TakeOldest() {
                                             ") is out of range or was added twice"));
   }
   held_.push_back(index);
-  AddLoss(index, *slot.loss, micro_batches_, &record_);
-  const device::Range range = MaximaOf(maxima_on_host_.all(), number);
-  std::vector<float> maxima(layout_->parameters.size());
-  std::memcpy(maxima.data(), maxima_on_host_.ForReading(range.offset, range.bytes).data(),
+  const device::Range range = ResultsOf(results_on_host_.all(), number);
+  std::vector<float> maxima(slot.arrivals.size() + 1);
+  std::memcpy(maxima.data(), results_on_host_.ForReading(range.offset, range.bytes).data(),
               static_cast<size_t>(range.bytes));
+  LossSum loss = *slot.loss;
+  if (loss.on_device != nullptr) loss.sum = maxima.back();
+  maxima.pop_back();
+  AddLoss(index, loss, micro_batches_, &record_);
   int bad_parameter = -1;
   for (size_t p = 0; p < maxima.size(); ++p) {
     if (!std::isfinite(maxima[p]) && bad_parameter < 0) bad_parameter = static_cast<int>(p);

@@ -93,8 +93,10 @@ class GradientAccumulator {
   };
 
   Slot& At(int slot) { return slots_[static_cast<size_t>(slot)]; }
-  // Returns the part of a slot in the maxima of all slots.
-  device::Range MaximaOf(const device::Range& of_all, int slot) const;
+  // Returns the part of a slot in the results of all slots.
+  device::Range ResultsOf(const device::Range& of_all, int slot) const;
+  // Returns the word of the loss, or of a parameter's largest magnitude, in the results of a slot.
+  static device::Range WordOf(const device::Range& results, size_t word);
   absl::Status TakeOldest();
 
   device::Device& device_;
@@ -102,10 +104,10 @@ class GradientAccumulator {
   const Mode mode_;
   int micro_batches_;
   GradientBuffer sums_;
-  // `maxima_` has for each slot the largest magnitude of each parameter's gradient. They are copied to
-  // `maxima_on_host_` when the slot is closed.
-  device::Memory maxima_;
-  device::PinnedMemory maxima_on_host_;
+  // `results_` has for each slot the largest magnitude of each parameter's gradient, and then the loss, if the device
+  // computes it. They are copied to `results_on_host_` when the slot is closed.
+  device::Memory results_;
+  device::PinnedMemory results_on_host_;
   std::vector<int32_t> exponents_;
   int loss_scale_log2_ = 0;
   std::vector<int> held_;

@@ -284,13 +284,41 @@ TEST(AccumulatorTest, RefusesBackwardsThatAreNotWhole) {
   EXPECT_FALSE(backward(0, {1, 1, 0}, loss).ok());
 
   accumulator->Begin(0, 0, {});
-  EXPECT_EQ(backward(0, {1, 0}, absl::OutOfRangeError("no loss")), absl::OutOfRangeError("no loss"));
+  EXPECT_EQ(backward(0, {1, 0}, absl::InternalError("no loss")), absl::InternalError("no loss"));
 
   for (int wrong : {0, -1, 3}) {
     accumulator->Begin(0, 0, {});
     ASSERT_TRUE(backward(0, {1, 0}, loss).ok());
     EXPECT_EQ(backward(wrong, {1, 0}, loss).code(), absl::StatusCode::kInternal) << wrong;
   }
+}
+
+TEST(AccumulatorTest, ALossThatTheDeviceComputesCountsAsOneThatIsKnown) {
+  const ParameterLayout layout = testing::MakeLayout({4, 4});
+  const std::vector<float> gradient(4, 1.0f);
+  const auto knows = MakeAccumulator(layout, Mode::kExact, 9), leaves = MakeAccumulator(layout, Mode::kExact, 9);
+  const std::vector<int32_t> exponents = {20, 20};
+  float left = 0;
+  for (const auto& accumulator : {knows.get(), leaves.get()}) {
+    accumulator->Begin(0, 0, exponents);
+    for (int index = 0; index < 9; ++index) {
+      const float loss = index == 7 ? INFINITY : 0.5f + static_cast<float>(index);
+      const absl::StatusOr<int> slot = accumulator->Open(index);
+      ASSERT_TRUE(slot.ok());
+      for (int p : {1, 0}) accumulator->Add(*slot, p, gradient);
+      left = loss;
+      accumulator->Close(*slot, accumulator == knows.get() ? LossSum{.sum = loss, .count = 3}
+                                                           : LossSum{.count = 3, .on_device = &left});
+      left = -1;
+      accumulator->Queued(*slot);
+    }
+    ASSERT_TRUE(accumulator->Take(/*wait=*/true).ok());
+  }
+  EXPECT_EQ(EncodeRecord(leaves->record()), EncodeRecord(knows->record()));
+  EXPECT_TRUE(leaves->record().loss_not_finite);
+  EXPECT_EQ(leaves->record().bad_micro_batch, 7);
+  EXPECT_EQ(leaves->record().bad_parameter, -1);
+  EXPECT_EQ(leaves->record().tokens, 27);
 }
 
 TEST(AccumulatorTest, AFailedMicroBatchIsToldWhileTheNextOneStillRuns) {
@@ -301,7 +329,7 @@ TEST(AccumulatorTest, AFailedMicroBatchIsToldWhileTheNextOneStillRuns) {
   accumulator.Begin(0, 0, {});
   const absl::StatusOr<int> failed = accumulator.Open(0);
   ASSERT_TRUE(failed.ok());
-  accumulator.Close(*failed, absl::OutOfRangeError("no loss"));
+  accumulator.Close(*failed, absl::InternalError("no loss"));
   accumulator.Queued(*failed);
   ASSERT_TRUE(device->Await(device->Record(device::Queue::kCompute), nullptr).ok());
 
@@ -318,7 +346,7 @@ TEST(AccumulatorTest, AFailedMicroBatchIsToldWhileTheNextOneStillRuns) {
                                             },
                                         .awaits_others = true});
   accumulator.Queued(*runs);
-  EXPECT_EQ(accumulator.Take(/*wait=*/false), absl::OutOfRangeError("no loss"));
+  EXPECT_EQ(accumulator.Take(/*wait=*/false), absl::InternalError("no loss"));
   accumulator.Close(*runs, absl::CancelledError("the step has failed"));
   ends.Notify();
   EXPECT_EQ(accumulator.Take(/*wait=*/true), absl::CancelledError("the step has failed"));

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "worker/numeric/splitmix64.h"
+#include "kernels/vector/splitmix64.h"
 #include "worker/train/arithmetic/exact_scale.h"
 #include "worker/train/arithmetic/little_endian.h"
 
@@ -17,7 +17,7 @@ constexpr uint32_t kMagic = 0x32525352;
 constexpr int kLossUnitLog2 = 20;
 constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4 + 4 + 4;
 
-uint64_t HashIndex(int micro_batch) { return models::SplitMix64(static_cast<uint64_t>(micro_batch)); }
+uint64_t HashIndex(int micro_batch) { return kernels::SplitMix64(static_cast<uint64_t>(micro_batch)); }
 
 }  // namespace
 

@@ -65,7 +65,7 @@ void Teller::Failed(const absl::Status& status) {
       [&](Report& r) {
         r.phase = Phase::kFailed;
         r.error = std::string(status.message());
-        r.error_is_jobs_fault = absl::IsInvalidArgument(status) || absl::IsOutOfRange(status);
+        r.error_is_jobs_fault = absl::IsInvalidArgument(status);
       },
       true);
 }

@@ -16,7 +16,8 @@ struct OptimizerKind {
   std::span<const Parameter> parameters;
   // `moments` is the number of moments that this kind of optimizer keeps: 0 means none, 1 the first, 2 both.
   int moments;
-  // An elementwise optimizer can update any part of a parameter without the rest of it.
+  // An elementwise optimizer can update any part of a parameter without the rest of it. Only such an optimizer has a
+  // kernel for GPUs.
   bool elementwise = true;
 };
 

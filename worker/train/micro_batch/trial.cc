@@ -10,7 +10,6 @@
 #include <span>
 #include <utility>
 
-#include "common/time/clock.h"
 #include "worker/contract/out_of_memory.h"
 
 namespace rekindle::train {
@@ -22,32 +21,39 @@ constexpr int kLeastSteps = 2;
 constexpr int kMostSteps = 20;
 constexpr double kEnoughSeconds = 0.5;
 
-// Measures the forward and backward passes of the job's model, and calls `enough` once they have taken long enough.
+// Looks at the start of each step how long the step before took to compute its one micro-batch, and calls `enough` once
+// all have taken long enough. A model on a GPU does not know that itself, because it does not wait for its passes.
 class TimedModel final : public Model {
  public:
-  TimedModel(Model& model, std::function<void()> enough) : model_(model), enough_(std::move(enough)) {}
+  TimedModel(Model& model, const MetricsBoard& metrics, std::function<void()> enough)
+      : model_(model), metrics_(metrics), enough_(std::move(enough)) {}
   const ParameterLayout& layout() const override { return model_.layout(); }
   void BindWeights(float* weights) override { model_.BindWeights(weights); }
-  void TakeWeights() override { model_.TakeWeights(); }
+  void UseQueue(void* queue, const RekindleKernels& kernels) override { model_.UseQueue(queue, kernels); }
   void Initialize(uint64_t seed, std::span<float> weights) const override { model_.Initialize(seed, weights); }
   absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                    const GradientSink& sink) override {
-    const double start = common::SteadySeconds();
-    absl::StatusOr<LossSum> loss = model_.Backward(batch, key, loss_scale, sink);
-    const double seconds = common::SteadySeconds() - start;
-    fastest_ = std::min(fastest_, seconds);
-    all_ += seconds;
-    if (++calls_ >= kLeastSteps && all_ >= kEnoughSeconds) enough_();
-    return loss;
+    Look();
+    return model_.Backward(batch, key, loss_scale, sink);
   }
   absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) override { return model_.Evaluate(batch); }
 
   double fastest() const { return fastest_; }
 
  private:
+  void Look() {
+    const double all = metrics_.Read().compute_seconds;
+    if (begun_++ == 0) return;
+    fastest_ = std::min(fastest_, all - all_);
+    all_ = all;
+    if (begun_ > kLeastSteps && all >= kEnoughSeconds) enough_();
+  }
+
   Model& model_;
+  const MetricsBoard& metrics_;
   const std::function<void()> enough_;
-  int calls_ = 0;
+  // `begun_` counts the steps that have begun, and `all_` is the time of those that have ended.
+  int begun_ = 0;
   double all_ = 0;
   double fastest_ = std::numeric_limits<double>::infinity();
 };
@@ -127,9 +133,9 @@ double PeakBytes() {
 absl::StatusOr<double> SecondsOfTrial(device::Device& device, const TrainSpec& spec, Model& model, BatchSource& batches,
                                       Connect connect) {
   Engine* running = nullptr;
-  TimedModel timed(model, [&] { running->Stop(); });
-  SoloControl control;
   MetricsBoard metrics;
+  TimedModel timed(model, metrics, [&] { running->Stop(); });
+  SoloControl control;
   Timeline timeline("", SoloControl::kTrainer);
   EngineOptions options;
   options.trainer = SoloControl::kTrainer;

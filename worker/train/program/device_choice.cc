@@ -15,6 +15,7 @@
 #include "common/process/last_words.h"
 #include "common/sync/mutex.h"
 #include "worker/comm/nccl/fake_nccl.h"
+#include "worker/device/cuda/cuda_device.h"
 #include "worker/device/fake/fake_device.h"
 #include "worker/device/host/host_device.h"
 #include "worker/models/declared/device.h"
@@ -56,23 +57,17 @@ class Watchdog {
   std::thread thread_;
 };
 
-}  // namespace
-
-absl::Status ChooseDevice(const Flags& flags, TrainerJob* job) {
-  if (flags.device != kCudaDevice) return absl::OkStatus();
+// Loads what computing on a GPU needs, and makes the GPU a device.
+absl::StatusOr<std::unique_ptr<device::Device>> OpenGpu(const Flags& flags, bool repeatable) {
   const Watchdog watchdog(flags);
-  if (const absl::Status plugin = LoadCudaPlugin(DefaultCudaPluginPath()).status(); !plugin.ok()) return plugin;
-  if (const absl::Status loaded = models::LoadCuda(job->spec.exact); !loaded.ok()) return loaded;
-  job->model.device = models::ComputeDevice::kCuda;
-  return absl::OkStatus();
+  const absl::StatusOr<CudaPlugin> plugin = LoadCudaPlugin(DefaultCudaPluginPath());
+  if (!plugin.ok()) return plugin.status();
+  if (const absl::Status loaded = models::LoadCuda(repeatable); !loaded.ok()) return loaded;
+  return device::MakeCudaDevice(plugin->api());
 }
 
-absl::StatusOr<TrainerDevice> MakeDevice(const Flags& flags) {
+absl::StatusOr<TrainerDevice> MakeFake(const Flags& flags) {
   TrainerDevice made;
-  if (flags.device != kFakeDevice) {
-    made.device = device::MakeHostDevice();
-    return made;
-  }
   device::FakeOptions options{.seed = common::Xxh3_64(flags.trainer.data(), flags.trainer.size()),
                               .on_report = [](const std::string& report) {
                                 log::Error("the device is used wrongly", {{"report", report}});
@@ -92,6 +87,22 @@ absl::StatusOr<TrainerDevice> MakeDevice(const Flags& flags) {
   if (made.fault != nullptr) made.fault->SetDevice(*fake);
   made.device = std::move(fake);
   made.nccl = {.api = &comm::FakeNccl()};
+  return made;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, TrainerJob* job) {
+  if (flags.device == kFakeDevice) return MakeFake(flags);
+  TrainerDevice made;
+  if (flags.device != kCudaDevice) {
+    made.device = device::MakeHostDevice();
+    return made;
+  }
+  absl::StatusOr<std::unique_ptr<device::Device>> gpu = OpenGpu(flags, job->spec.exact);
+  if (!gpu.ok()) EndWithoutDevice(flags, common::kExitDeviceGone, std::string(gpu.status().message()));
+  job->model.device = models::ComputeDevice::kCuda;
+  made.device = *std::move(gpu);
   return made;
 }
 

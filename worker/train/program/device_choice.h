@@ -1,4 +1,4 @@
-// Makes a job compute on the device that the agent names, and ends the process if that device cannot be used.
+// Makes the device that the agent names, on which a job computes. Ends the process if that device cannot be used.
 #ifndef REKINDLE_WORKER_TRAIN_PROGRAM_DEVICE_CHOICE_H_
 #define REKINDLE_WORKER_TRAIN_PROGRAM_DEVICE_CHOICE_H_
 
@@ -15,12 +15,6 @@
 
 namespace rekindle::train {
 
-// Makes the job compute on the device that `flags.device` names. Returns an error, in the driver's words where it has
-// any, if that is a GPU that cannot be used. The job then must not compute elsewhere: a machine that costs as much as a
-// GPU would train at a hundredth of its speed. If the driver does not answer, the process ends as EndWithoutDevice
-// says, with kExitDeviceGone.
-absl::Status ChooseDevice(const Flags& flags, TrainerJob* job);
-
 // Holds the device in whose memory the trainer keeps its state, and what its ranks need to exchange by NCCL.
 struct TrainerDevice {
   // `fault` is what a test has planned for a fake device. It is null otherwise.
@@ -29,10 +23,12 @@ struct TrainerDevice {
   device::NcclParts nccl;
 };
 
-// Makes the device of the trainer. With a GPU this is still the host, and the model copies the weights to the GPU. A
-// fake device ends the process with a message if its user breaks a rule. Returns INVALID_ARGUMENT if a test has planned
-// a fault that does not exist.
-absl::StatusOr<TrainerDevice> MakeDevice(const Flags& flags);
+// Makes the device that `flags.device` names, and makes the job compute on it. If that is a GPU that cannot be used, or
+// whose driver does not answer, the process ends as EndWithoutDevice says, with kExitDeviceGone and the driver's words.
+// The job must not compute elsewhere then: a machine that costs as much as a GPU would train at a hundredth of its
+// speed. A fake device ends the process with a message if its user breaks a rule. Returns INVALID_ARGUMENT if a test
+// has planned a fault that does not exist.
+absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, TrainerJob* job);
 
 // Leaves `why` as the trainer's last words, and ends the process with the exit code. No destructor runs, because those
 // of a driver that has failed may never return.

@@ -29,6 +29,7 @@
 #include "worker/models/registry/model_registry.h"
 #include "worker/models/registry/runtime.h"
 #include "worker/train/engine/engine.h"
+#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/micro_batch/device_search.h"
 #include "worker/train/program/device_choice.h"
 #include "worker/train/program/memory_exit.h"
@@ -184,14 +185,22 @@ int ExitCodeOf(const absl::Status& status) {
   return status.ok() ? 0 : 1;
 }
 
+// Returns INVALID_ARGUMENT if the job needs an optimizer that its device does not have.
+absl::Status CheckOptimizer(const TrainerJob& job) {
+  const std::string& kind = job.spec.optimizer.kind;
+  if (job.model.device != models::ComputeDevice::kCuda || FindOptimizer(kind)->elementwise) return absl::OkStatus();
+  return absl::InvalidArgumentError("optimizer.kind: " + kind +
+                                    " has no form for a GPU yet; choose another one, or set workers.device: cpu");
+}
+
 absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener, ControlPlane& control) {
   const auto found = FindMicroBatch(flags, control, &job);
   if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
   models::PinThreads(job.threads);
-  if (const absl::Status device = ChooseDevice(flags, &job); !device.ok()) {
-    EndWithoutDevice(flags, common::kExitDeviceGone, std::string(device.message()));
-  }
-  auto data = OpenJobData(job, flags.dir);
+  const absl::StatusOr<TrainerDevice> device = ChooseDevice(flags, &job);
+  if (!device.ok()) return device.status();
+  const absl::Status optimizer = CheckOptimizer(job);
+  auto data = optimizer.ok() ? OpenJobData(job, flags.dir) : optimizer;
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
   auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();
   if (!probe.ok()) {
@@ -210,8 +219,6 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   MetricsBoard metrics;
   Timeline timeline(TimelinePath(flags.trainer), flags.trainer, job.uid);
   timeline.Mark("start", 0, 0, 0);
-  const absl::StatusOr<TrainerDevice> device = MakeDevice(flags);
-  if (!device.ok()) return device.status();
   Engine engine(std::move(options),
                 {.device = *device->device,
                  .model = **model,

@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/agreed/exit_codes.h"
 #include "worker/comm/connect/listener.h"
 #include "worker/contract/out_of_memory.h"
 #include "worker/models/declared/device.h"
@@ -30,9 +29,8 @@ absl::StatusOr<MicroBatchTrial> RefusedIfMemory(const absl::Status& status) {
 // SearchMicroBatchOnDevice started for that size.
 absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
   models::PinThreads(job.threads);
-  if (const absl::Status device = ChooseDevice(flags, &job); !device.ok()) {
-    EndWithoutDevice(flags, common::kExitDeviceGone, std::string(device.message()));
-  }
+  const absl::StatusOr<TrainerDevice> device = ChooseDevice(flags, &job);
+  if (!device.ok()) return device.status();
   auto data = OpenJobData(job, flags.dir);
   if (!data.ok()) return data.status();
   auto model = models::MakeModel(job.model);
@@ -41,15 +39,14 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
   if (!listener.ok()) return listener.status();
   const bool on_gpu = job.model.device == models::ComputeDevice::kCuda;
   const models::GpuMemory before = on_gpu ? models::MemoryOfGpu() : models::GpuMemory();
-  const absl::StatusOr<TrainerDevice> device = MakeDevice(flags);
-  if (!device.ok()) return device.status();
   const auto seconds = SecondsOfTrial(*device->device, job.spec, **model, *data->batches, ConnectOver(**listener));
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
   if (on_gpu) {
     // What was in use before, such as the contexts of processes, is shared by all trainers on the GPU, and this
     // trainer's part of it is its share of the memory.
     const double part = flags.device_memory > 0 ? flags.device_memory / before.total : 1;
-    return MicroBatchTrial{.bytes = models::MemoryOfGpu().peak + part * before.used, .seconds = *seconds};
+    const double own = models::MemoryOfGpu().peak + static_cast<double>(device->device->PeakBytes());
+    return MicroBatchTrial{.bytes = own + part * before.used, .seconds = *seconds};
   }
   // A trial takes no checkpoints. A job with a store has up to two checkpoints under way in shared memory, each with
   // the weights and two moments, so their size is added to the memory that the trial used.

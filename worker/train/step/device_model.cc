@@ -23,7 +23,7 @@ absl::StatusOr<LossSum> Caught(const Pass& pass) {
 }  // namespace
 
 void DeviceModel::Bind(const device::Addresses& at, const device::Launch& on) {
-  model_.UseQueue(on.queue);
+  model_.UseQueue(on.queue, *on.kernels);
   const auto* const address = at.Read<float>(0);
   if (bound_ == address) return;
   // If the model finds no memory, it is bound to nothing.
@@ -31,17 +31,6 @@ void DeviceModel::Bind(const device::Addresses& at, const device::Launch& on) {
   // A pass of the model never writes its weights.
   model_.BindWeights(const_cast<float*>(address));
   bound_ = address;
-}
-
-void DeviceModel::TakeWeights(const FloatBuffer& weights) {
-  device_.Run(device::Queue::kCompute, {.name = "take weights",
-                                        .reads = {weights.all()},
-                                        .writes = {},
-                                        .launch = [this](const device::Addresses& at, const device::Launch& on) {
-                                          Bind(at, on);
-                                          model_.TakeWeights();
-                                          return 0;
-                                        }});
 }
 
 absl::Status DeviceModel::Initialize(uint64_t seed, const std::function<absl::Status(std::span<float>)>& load,

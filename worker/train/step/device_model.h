@@ -25,8 +25,6 @@ class DeviceModel {
 
   const ParameterLayout& layout() const { return model_.layout(); }
 
-  // Tells the model that the weights have been written, as Model::TakeWeights() does.
-  void TakeWeights(const FloatBuffer& weights);
   // Writes the initial values of the weights, and then lets `load`, if it is not null, replace them. Returns the error
   // of `load` or of the device.
   absl::Status Initialize(uint64_t seed, const std::function<absl::Status(std::span<float>)>& load,

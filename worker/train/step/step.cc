@@ -20,16 +20,6 @@ GradientAccumulator::Mode ModeOf(const TrainSpec& spec) {
   return spec.exact ? GradientAccumulator::Mode::kExact : GradientAccumulator::Mode::kFloat32;
 }
 
-// Adds zero gradients for a micro-batch without a finite loss. So the micro-batch is not missing, and all ranks learn
-// of the loss from the step's record.
-LossSum NothingOf(const ParameterLayout& layout, const GradientSink& sink) {
-  for (size_t p = layout.parameters.size(); p-- > 0;) {
-    const std::vector<float> zeros(static_cast<size_t>(layout.parameters[p].size));
-    sink(static_cast<int>(p), zeros);
-  }
-  return {.sum = std::numeric_limits<double>::quiet_NaN(), .count = 1};
-}
-
 // Returns the error of a step with the number that the step would have had.
 absl::Status AtStep(int64_t step, const absl::Status& error) {
   return absl::Status(error.code(), absl::StrCat("step ", step + 1, ", ", error.message()));
@@ -91,7 +81,6 @@ absl::Status StepRunner::Run(const TrainState& state, const std::set<int>& assig
   const StateScalars& scalars = state.scalars;
   comm::Communicator& communicator = exchange.communicator();
   reductions_.clear();
-  model_.TakeWeights(state.weights);
   if (std::exchange(generation_, communicator.generation()) != communicator.generation()) cost_ = {};
   StepRecord share;
   if (absl::Status status = EvaluateShare(state, extras.range, &share); !status.ok()) return status;
@@ -169,12 +158,9 @@ absl::Status StepRunner::ComputeOne(const TrainState& state, int index, bool las
     accumulator_.Add(slot, parameter, gradient);
     if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, exchange); });
   };
-  model_.Backward(
-      state.weights, std::move(batch), {.seed = spec_.seed, .step = scalars.step},
-      std::ldexp(1.0f, scalars.loss_scale.log2), sink, [this, slot = *slot, sink](const absl::StatusOr<LossSum>& loss) {
-        const bool skips = absl::IsOutOfRange(loss.status()) && spec_.on_divergence == TrainSpec::OnDivergence::kSkip;
-        accumulator_.Close(slot, skips ? NothingOf(model_.layout(), sink) : loss);
-      });
+  model_.Backward(state.weights, std::move(batch), {.seed = spec_.seed, .step = scalars.step},
+                  std::ldexp(1.0f, scalars.loss_scale.log2), sink,
+                  [this, slot = *slot](const absl::StatusOr<LossSum>& loss) { accumulator_.Close(slot, loss); });
   accumulator_.Queued(*slot);
   const absl::Status status = Take(scalars, /*wait=*/false);
   const double end = common::SteadySeconds();
@@ -327,7 +313,6 @@ absl::Status StepRunner::EvaluateShare(const TrainState& state, const StepRange&
 absl::Status StepRunner::Evaluate(const TrainState& state, const StepRange& range, comm::Communicator& communicator,
                                   StepRecord* combined) {
   const StateScalars& scalars = state.scalars;
-  model_.TakeWeights(state.weights);
   StepRecord share;
   absl::Status status = EvaluateShare(state, range, &share);
   if (!status.ok()) return status;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "worker/numeric/splitmix64.h"
+#include "kernels/vector/splitmix64.h"
 
 namespace rekindle::train {
 namespace {
@@ -28,7 +28,7 @@ BigramModel::BigramModel(int64_t ballast) {
 
 void BigramModel::Initialize(uint64_t seed, std::span<float> weights) const {
   for (size_t i = 0; i < weights.size(); ++i) {
-    weights[i] = static_cast<float>(models::SplitMix64(seed * 1'000'003 + i) >> 40) * 1e-9f;
+    weights[i] = static_cast<float>(kernels::SplitMix64(seed * 1'000'003 + i) >> 40) * 1e-9f;
   }
 }
 
@@ -65,9 +65,6 @@ absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const Ran
   if (poisoned == Poison::kLoss) loss.sum = std::nan("");
   if (poisoned == Poison::kSpike) loss.sum *= 100;
   if (poisoned == Poison::kGradient) bias[3] = std::nanf("");
-  if (!std::isfinite(loss.sum)) {
-    return absl::OutOfRangeError("micro-batch " + std::to_string(batch.index) + ": the loss is not finite");
-  }
   for (std::vector<float>* gradient : {&table, &bias}) {
     for (float& g : *gradient) {
       g *= loss_scale;
@@ -82,7 +79,9 @@ absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const Ran
   }
   sink(1, bias);
   sink(0, table);
-  return loss;
+  if (!leaves_loss) return loss;
+  left_loss_ = static_cast<float>(loss.sum);
+  return LossSum{.count = loss.count, .on_device = &left_loss_};
 }
 
 absl::StatusOr<LossSum> BigramModel::Evaluate(const MicroBatch& batch) { return Forward(batch, nullptr, nullptr); }
@@ -90,11 +89,11 @@ absl::StatusOr<LossSum> BigramModel::Evaluate(const MicroBatch& batch) { return 
 MicroBatch ChainBatches::Make(uint64_t key, int index) {
   MicroBatch batch{.index = index, .sequences = kSequences, .context = kContext, .tokens = {}};
   for (int s = 0; s < kSequences; ++s) {
-    uint64_t state = models::SplitMix64(key * 31 + static_cast<uint64_t>(s));
+    uint64_t state = kernels::SplitMix64(key * 31 + static_cast<uint64_t>(s));
     int symbol = static_cast<int>(state % BigramModel::kSymbols);
     for (int t = 0; t <= kContext; ++t) {
       batch.tokens.push_back(static_cast<uint16_t>(symbol));
-      state = models::SplitMix64(state);
+      state = kernels::SplitMix64(state);
       symbol = state % 4 == 0 ? static_cast<int>(state >> 8) % BigramModel::kSymbols : (symbol * 5 + 3) % 16;
     }
   }

@@ -20,7 +20,6 @@ class BigramModel final : public Model {
   explicit BigramModel(int64_t ballast = 0);
   const ParameterLayout& layout() const override { return layout_; }
   void BindWeights(float* weights) override { weights_ = weights; }
-  void TakeWeights() override {}
   void Initialize(uint64_t seed, std::span<float> weights) const override;
   absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                    const GradientSink& sink) override;
@@ -35,6 +34,8 @@ class BigramModel final : public Model {
   std::function<Poison(int64_t step, int index)> poison;
   // Scaled gradients above `largest_gradient` become infinite, as in 16 bits. If it is 0, gradients have no limit.
   float largest_gradient = 0;
+  // With `leaves_loss` the loss of a micro-batch is left where a device would have computed it.
+  bool leaves_loss = false;
   std::atomic<int> backwards{0};
 
  private:
@@ -42,6 +43,7 @@ class BigramModel final : public Model {
 
   ParameterLayout layout_;
   float* weights_ = nullptr;
+  float left_loss_ = 0;
 };
 
 // Makes micro-batches of text in which most symbols follow from the one before by a fixed rule, so that a model can

@@ -190,6 +190,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
   model_.before_backward = std::move(local.before_backward);
   model_.poison = std::move(local.poison);
   model_.largest_gradient = local.largest_gradient;
+  model_.leaves_loss = HasOnlyKernels();
   if (local.checkpoints != nullptr) checkpoints_ = local.checkpoints->ClientOf(id_);
   OpenStore open_store;
   if (local.elsewhere != nullptr) {
