@@ -40,6 +40,7 @@ class Staged : public StagedShards {
 
   absl::Status Reserve(const std::vector<ShardRange>& ranges);
   absl::Status Copy(const StateView& state) override;
+  absl::Status CopySplit(const NextSplit& next) override;
   const std::vector<ShardRef>& refs() const override { return refs_; }
   absl::Status Commit() override;
   double held_up_seconds() const override;
@@ -58,8 +59,11 @@ class Staged : public StagedShards {
   };
   size_t planes() const { return static_cast<size_t>(PlanesOf(snapshot_.precision)); }
   absl::Status Open(int64_t bytes, Lent* lent);
-  absl::StatusOr<WrittenPlanes> WritePart(const StateView& state, Part* part);
-  absl::StatusOr<int64_t> CopyPart(const StateView& state, size_t i);
+  // Writes the planes of a part to its memory.
+  using Writer = std::function<absl::StatusOr<WrittenPlanes>(Part& part)>;
+  absl::StatusOr<WrittenPlanes> WritePart(const Writer& write, Part* part);
+  absl::StatusOr<int64_t> CopyPart(const Writer& write, size_t i);
+  absl::Status CopyParts(const Writer& write);
   bool Savable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return nonfinite_ == 0 || core_.options().allow_nonfinite;
   }
@@ -148,25 +152,21 @@ absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<WrittenPlanes> Staged::WritePart(const StateView& state, Part* part) {
-  const auto write = [&] {
-    return WritePlanes(state, part->range, snapshot_.precision, part->planes[0].memory.span(),
-                       part->planes[1].memory.span());
-  };
-  auto written = write();
+absl::StatusOr<WrittenPlanes> Staged::WritePart(const Writer& write, Part* part) {
+  auto written = write(*part);
   if (!absl::IsResourceExhausted(written.status())) return written;
   core_.SetFullRoom();
   core_.Release(snapshot_.generation, {std::exchange(part->planes[1], {}).segment});
   const int64_t n = part->range.end - part->range.begin;
   const PlaneBytes bytes = SizeOfPlanes(snapshot_.total, part->range, snapshot_.precision, n);
   if (absl::Status status = Open(bytes.plane1, &part->planes[1]); !status.ok()) return status;
-  return write();
+  return write(*part);
 }
 
 // Copies one part of the state and returns the number of its values that are not finite.
-absl::StatusOr<int64_t> Staged::CopyPart(const StateView& state, size_t i) {
+absl::StatusOr<int64_t> Staged::CopyPart(const Writer& write, size_t i) {
   Part& part = parts_[i];
-  const auto written = WritePart(state, &part);
+  const auto written = WritePart(write, &part);
   if (!written.ok()) return written.status();
   for (size_t plane = 0; plane < planes(); ++plane) {
     const WrittenPlane& one = written->at(static_cast<int>(plane));
@@ -186,12 +186,31 @@ absl::Status Staged::Copy(const StateView& state) {
     return absl::InvalidArgumentError(
         absl::StrCat("staged for ", snapshot_.total, " elements, the state has ", state.total));
   }
+  return CopyParts([&](Part& part) {
+    return WritePlanes(state, part.range, snapshot_.precision, part.planes[0].memory.span(),
+                       part.planes[1].memory.span());
+  });
+}
+
+absl::Status Staged::CopySplit(const NextSplit& next) {
+  // A part whose memory is too small for its exceptions is written again, from what was split before.
+  const Part* split_part = nullptr;
+  absl::StatusOr<SplitRange> split = absl::InternalError("nothing was split");
+  return CopyParts([&](Part& part) -> absl::StatusOr<WrittenPlanes> {
+    if (std::exchange(split_part, &part) != &part) split = next(part.range);
+    if (!split.ok()) return split.status();
+    return WriteSplitPlanes(*split, snapshot_.total, part.range, snapshot_.precision, part.planes[0].memory.span(),
+                            part.planes[1].memory.span());
+  });
+}
+
+absl::Status Staged::CopyParts(const Writer& write) {
   common::MutexLock lock(mutex_);
   while (next_ < parts_.size() && copy_error_.ok()) {
     const size_t i = next_++;
     ++copying_;
     lock.Unlock();
-    const auto nonfinite = CopyPart(state, i);
+    const auto nonfinite = CopyPart(write, i);
     lock.Lock();
     --copying_;
     if (nonfinite.ok()) {

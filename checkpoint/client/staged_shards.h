@@ -6,6 +6,7 @@
 #define REKINDLE_CHECKPOINT_CLIENT_STAGED_SHARDS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -42,6 +43,10 @@ class StagedShards {
   // Copy() with the same state. Each thread takes shards that no other has begun. All return with the same status when
   // no thread copies any more.
   virtual absl::Status Copy(const StateView& state) = 0;
+  // Works like Copy() for a state that is split elsewhere. `next` is called once for each shard, in the order of the
+  // ranges. What it returns must stay as it is until its next call. Only one thread may call CopySplit().
+  using NextSplit = std::function<absl::StatusOr<SplitRange>(const ShardRange& range)>;
+  virtual absl::Status CopySplit(const NextSplit& next) = 0;
   // Returns the refs of all shards, first all of plane 0, then all of plane 1. The refs are valid after Copy.
   virtual const std::vector<ShardRef>& refs() const = 0;
   // Returns when all shards are durable. Among the planes that wait to be written, plane 0 goes first. If the service

@@ -15,6 +15,7 @@
 #ifndef REKINDLE_CHECKPOINT_FORMAT_PLANES_H_
 #define REKINDLE_CHECKPOINT_FORMAT_PLANES_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/format/state_shards.h"
+#include "kernels/planes/plane_exceptions.h"
 
 namespace rekindle::checkpoint {
 
@@ -70,6 +72,26 @@ struct WrittenPlanes {
 // exceptions. That cannot happen if it has the size that SizeOfPlanes returns for n exceptions.
 absl::StatusOr<WrittenPlanes> WritePlanes(const StateView& state, const ShardRange& range, Precision precision,
                                           std::span<uint8_t> plane0, std::span<uint8_t> plane1);
+
+// Points to the planes of a range of the state that were split elsewhere, with the arithmetic of kernels/planes.
+struct SplitRange {
+  // `weights` has FP16 halves, or with Precision::kBf16 bfloat16.
+  const uint16_t* weights = nullptr;
+  // `exponents` is null with Precision::kBf16. `residuals` and `moments_low` are used only with Precision::kExact.
+  const int8_t* exponents = nullptr;
+  const int16_t* residuals = nullptr;
+  // A moment that is null counts as zeros.
+  std::array<const uint16_t*, 2> moments = {};
+  std::array<const uint16_t*, 2> moments_low = {};
+  // `exceptions` lists all exceptions in the order of their indices.
+  kernels::PlaneExceptions exceptions;
+  int64_t nonfinite = 0;
+};
+
+// Works like WritePlanes for a range of a state of `total` elements whose planes have been split already.
+absl::StatusOr<WrittenPlanes> WriteSplitPlanes(const SplitRange& split, int64_t total, const ShardRange& range,
+                                               Precision precision, std::span<uint8_t> plane0,
+                                               std::span<uint8_t> plane1);
 
 struct ReadState {
   // `range` is the range of the state that was read. Its fields `index`, `count` and `owner` are 0.

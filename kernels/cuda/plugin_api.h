@@ -21,21 +21,6 @@ struct RekindleNcclApi;
 inline constexpr std::uint32_t kRekindleCudaApiVersion = 7;
 inline constexpr char kRekindleCudaApiSymbol[] = "rekindle_cuda_api";
 
-// Says where split_half puts its results. All pointers are to device memory, and the caller must have set the counters
-// to 0.
-struct RekindleCudaPlaneCounts {
-  // `index` and `bits` list the exceptions (kernels/planes/plane_split.h) in no order. The caller has to sort both
-  // together before it stores them.
-  std::uint32_t* index;
-  std::uint32_t* bits;
-  // Exceptions beyond the capacity are counted but not stored.
-  std::uint32_t capacity;
-  // `exceptions` points to the number of exceptions.
-  std::uint32_t* exceptions;
-  // `nonfinite` points to the number of NaN and infinities.
-  std::uint64_t* nonfinite;
-};
-
 struct RekindleCudaApi {
   std::uint32_t version;
 
@@ -47,18 +32,6 @@ struct RekindleCudaApi {
   // must not overlap. It is asynchronous on the given cudaStream_t. nullptr means the default stream.
   int (*scale_to_bf16)(const float* in, std::uint16_t* out, std::size_t n, float scale, void* stream, char* error,
                        std::size_t error_size);
-
-  // split_half, merge_half, split_bf16 and merge_bf16 do what kernels/planes/plane_split.h does, bit for bit, on device
-  // memory. They are asynchronous on the stream. `residual` and `low` may be nullptr.
-  int (*split_half)(const float* x, std::size_t n, std::uint16_t* half, std::int8_t* exponent, std::int16_t* residual,
-                    std::uint32_t first_index, const RekindleCudaPlaneCounts* counts, void* stream, char* error,
-                    std::size_t error_size);
-  int (*merge_half)(const std::uint16_t* half, const std::int8_t* exponent, const std::int16_t* residual, std::size_t n,
-                    float* x, void* stream, char* error, std::size_t error_size);
-  int (*split_bf16)(const float* x, std::size_t n, std::uint16_t* high, std::uint16_t* low, std::uint64_t* nonfinite,
-                    void* stream, char* error, std::size_t error_size);
-  int (*merge_bf16)(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x, void* stream,
-                    char* error, std::size_t error_size);
 
   // `device` is the table of memory, queues, marks and copies.
   const RekindleCudaDevice* device;

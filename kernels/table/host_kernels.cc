@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/layers/bfloat16.h"
+#include "kernels/planes/plane_split.h"
 #include "kernels/sums/accumulate.h"
 #include "kernels/sums/fixed_point.h"
 #include "kernels/sums/running_mean.h"
@@ -49,6 +50,22 @@ void ToBf16(const RekindleToBf16& a) { ToBfloat16(a.values, static_cast<int64_t>
 void FromBf16(const RekindleFromBf16& a) { FromBfloat16(a.bf16, static_cast<int64_t>(a.n), a.values); }
 void Hash(const RekindleHash& a) { *a.hash += HashOfWords(a.words, static_cast<int64_t>(a.n), a.first); }
 
+void Split(const RekindleSplitHalf& a) {
+  const auto n = static_cast<int64_t>(a.n);
+  PlaneExceptions found;
+  if (a.residual != nullptr) {
+    const uint32_t before = std::min(*a.exceptions, a.capacity);
+    found = {.index = a.index + before, .bits = a.bits + before, .capacity = a.capacity - before};
+  }
+  *a.nonfinite += static_cast<uint64_t>(SplitHalf(a.x, n, a.half, a.exponent, a.residual, /*first_index=*/0, &found));
+  if (a.residual != nullptr) *a.exceptions += static_cast<uint32_t>(found.count);
+}
+void Merge(const RekindleMergeHalf& a) { MergeHalf(a.half, a.exponent, a.residual, static_cast<int64_t>(a.n), a.x); }
+void Split(const RekindleSplitBf16& a) {
+  *a.nonfinite += static_cast<uint64_t>(SplitBf16(a.x, static_cast<int64_t>(a.n), a.high, a.low));
+}
+void Merge(const RekindleMergeBf16& a) { MergeBf16(a.high, a.low, static_cast<int64_t>(a.n), a.x); }
+
 template <typename Arguments, void (*kCompute)(const Arguments&)>
 int Entry(const Arguments* arguments, void*, char*, size_t) {
   kCompute(*arguments);
@@ -67,7 +84,11 @@ const RekindleKernels& HostKernels() {
                                                .to_bf16 = &Entry<RekindleToBf16, &ToBf16>,
                                                .from_bf16 = &Entry<RekindleFromBf16, &FromBf16>,
                                                .hash = &Entry<RekindleHash, &Hash>,
-                                               .dropout_mask = &Entry<RekindleDropoutMask, &FillDropoutMask>};
+                                               .dropout_mask = &Entry<RekindleDropoutMask, &FillDropoutMask>,
+                                               .split_half = &Entry<RekindleSplitHalf, &Split>,
+                                               .merge_half = &Entry<RekindleMergeHalf, &Merge>,
+                                               .split_bf16 = &Entry<RekindleSplitBf16, &Split>,
+                                               .merge_bf16 = &Entry<RekindleMergeBf16, &Merge>};
   return kKernels;
 }
 

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -75,6 +76,53 @@ TEST(HostKernels, HashAddsUp) {
   Call(HostKernels().hash, {.words = words.data(), .n = 1, .hash = &hash, .first = 0});
   Call(HostKernels().hash, {.words = words.data() + 1, .n = 3, .hash = &hash, .first = 1});
   EXPECT_EQ(hash, HashOfWords(words.data(), 4));
+}
+
+TEST(HostKernels, PlanesAreSplitAndMergedBitForBit) {
+  std::vector<float> x(3000);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = (i % 2 == 0 ? 1.0f : -1.0f) / static_cast<float>(3 * i + 1);
+  // These are two exceptions, because they are tiny beside the rest of their block, and two values that are not finite.
+  x[5] = x[1500] = 1e-30f;
+  x[6] = std::numeric_limits<float>::infinity();
+  x[7] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<uint16_t> half(3000), high(3000), low(3000);
+  std::vector<int16_t> residual(3000);
+  std::vector<int8_t> exponent(3);
+  std::vector<uint32_t> index(8), bits(8);
+  uint32_t exceptions = 0;
+  uint64_t nonfinite = 0;
+  Call(HostKernels().split_half, {.x = x.data(),
+                                  .n = x.size(),
+                                  .half = half.data(),
+                                  .exponent = exponent.data(),
+                                  .residual = residual.data(),
+                                  .index = index.data(),
+                                  .bits = bits.data(),
+                                  .capacity = 8,
+                                  .exceptions = &exceptions,
+                                  .nonfinite = &nonfinite});
+  EXPECT_EQ(nonfinite, 2u);
+  std::vector<float> merged(3000);
+  Call(HostKernels().merge_half, {.half = half.data(),
+                                  .exponent = exponent.data(),
+                                  .residual = residual.data(),
+                                  .n = x.size(),
+                                  .x = merged.data()});
+  ASSERT_LE(exceptions, 8u);
+  ASSERT_GE(exceptions, 2u);
+  for (uint32_t i = 0; i < exceptions; ++i) merged[index[i]] = std::bit_cast<float>(bits[i]);
+  EXPECT_EQ(std::memcmp(merged.data(), x.data(), x.size() * sizeof(float)), 0);
+  // Without residuals there are no exceptions.
+  const uint32_t before = exceptions;
+  Call(HostKernels().split_half,
+       {.x = x.data(), .n = x.size(), .half = half.data(), .exponent = exponent.data(), .nonfinite = &nonfinite});
+  EXPECT_EQ(exceptions, before);
+  EXPECT_EQ(nonfinite, 4u);
+  Call(HostKernels().split_bf16,
+       {.x = x.data(), .n = x.size(), .high = high.data(), .low = low.data(), .nonfinite = &nonfinite});
+  EXPECT_EQ(nonfinite, 6u);
+  Call(HostKernels().merge_bf16, {.high = high.data(), .low = low.data(), .n = x.size(), .x = merged.data()});
+  EXPECT_EQ(std::memcmp(merged.data(), x.data(), x.size() * sizeof(float)), 0);
 }
 
 TEST(HostKernels, RunningMean) {

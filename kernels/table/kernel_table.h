@@ -1,4 +1,5 @@
-// Defines the kernels of a training step as a table of C functions, which are the same for the processor and for a GPU.
+// Defines the kernels of a training step and of its checkpoints as a table of C functions, which are the same for the
+// processor and for a GPU.
 //
 // On the processor a function has done its work when it returns, and ignores `queue`. On a GPU every pointer in the
 // arguments is memory of the device, `queue` is a cudaStream_t, and the work is asynchronous on it. Both give the same
@@ -12,6 +13,7 @@
 
 #include "kernels/layers/dropout_mask.h"
 #include "kernels/optimizers/update.h"
+#include "kernels/planes/plane_arguments.h"
 #include "kernels/sums/sum_arguments.h"
 
 // Copies memory, or sets each byte of it. The ends of a copy must not overlap. On a GPU one of them may be pinned
@@ -53,6 +55,10 @@ struct RekindleKernels {
   RekindleKernel<RekindleFromBf16> from_bf16;
   RekindleKernel<RekindleHash> hash;
   RekindleKernel<RekindleDropoutMask> dropout_mask;
+  RekindleKernel<RekindleSplitHalf> split_half;
+  RekindleKernel<RekindleMergeHalf> merge_half;
+  RekindleKernel<RekindleSplitBf16> split_bf16;
+  RekindleKernel<RekindleMergeBf16> merge_bf16;
 };
 
 #endif  // REKINDLE_KERNELS_TABLE_KERNEL_TABLE_H_

@@ -65,34 +65,6 @@ int ScaleToBf16Entry(const float* in, std::uint16_t* out, std::size_t n, float s
   return code == cudaSuccess ? 0 : Fail("scale_to_bf16", code, error, error_size);
 }
 
-int Done(const char* what, cudaError_t code, char* error, std::size_t error_size) {
-  return code == cudaSuccess ? 0 : Fail(what, code, error, error_size);
-}
-
-int SplitHalfEntry(const float* x, std::size_t n, std::uint16_t* half, std::int8_t* exponent, std::int16_t* residual,
-                   std::uint32_t first_index, const RekindleCudaPlaneCounts* counts, void* stream, char* error,
-                   std::size_t error_size) {
-  const auto on = static_cast<cudaStream_t>(stream);
-  return Done("split_half", SplitHalf(x, n, half, exponent, residual, first_index, *counts, on), error, error_size);
-}
-
-int MergeHalfEntry(const std::uint16_t* half, const std::int8_t* exponent, const std::int16_t* residual, std::size_t n,
-                   float* x, void* stream, char* error, std::size_t error_size) {
-  const auto on = static_cast<cudaStream_t>(stream);
-  return Done("merge_half", MergeHalf(half, exponent, residual, n, x, on), error, error_size);
-}
-
-int SplitBf16Entry(const float* x, std::size_t n, std::uint16_t* high, std::uint16_t* low, std::uint64_t* nonfinite,
-                   void* stream, char* error, std::size_t error_size) {
-  const auto on = static_cast<cudaStream_t>(stream);
-  return Done("split_bf16", SplitBf16(x, n, high, low, nonfinite, on), error, error_size);
-}
-
-int MergeBf16Entry(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x, void* stream,
-                   char* error, std::size_t error_size) {
-  return Done("merge_bf16", MergeBf16(high, low, n, x, static_cast<cudaStream_t>(stream)), error, error_size);
-}
-
 }  // namespace
 }  // namespace rekindle::cuda
 
@@ -101,10 +73,6 @@ extern "C" __attribute__((visibility("default"))) const RekindleCudaApi* rekindl
       .version = kRekindleCudaApiVersion,
       .probe = &rekindle::cuda::Probe,
       .scale_to_bf16 = &rekindle::cuda::ScaleToBf16Entry,
-      .split_half = &rekindle::cuda::SplitHalfEntry,
-      .merge_half = &rekindle::cuda::MergeHalfEntry,
-      .split_bf16 = &rekindle::cuda::SplitBf16Entry,
-      .merge_bf16 = &rekindle::cuda::MergeBf16Entry,
       .device = &rekindle::cuda::kDevice,
       .kernels = &rekindle::cuda::kKernels,
       .layers = &rekindle::cuda::kLayers,

@@ -6,21 +6,14 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
-#include <cstdint>
-
-#include "kernels/cuda/plugin_api.h"
+#include "kernels/planes/plane_arguments.h"
 
 namespace rekindle::cuda {
 
-cudaError_t SplitHalf(const float* x, std::size_t n, std::uint16_t* half, std::int8_t* exponent, std::int16_t* residual,
-                      std::uint32_t first_index, const RekindleCudaPlaneCounts& counts, cudaStream_t stream);
-cudaError_t MergeHalf(const std::uint16_t* half, const std::int8_t* exponent, const std::int16_t* residual,
-                      std::size_t n, float* x, cudaStream_t stream);
-cudaError_t SplitBf16(const float* x, std::size_t n, std::uint16_t* high, std::uint16_t* low, std::uint64_t* nonfinite,
-                      cudaStream_t stream);
-cudaError_t MergeBf16(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x,
-                      cudaStream_t stream);
+cudaError_t SplitHalf(const RekindleSplitHalf& args, cudaStream_t stream);
+cudaError_t MergeHalf(const RekindleMergeHalf& args, cudaStream_t stream);
+cudaError_t SplitBf16(const RekindleSplitBf16& args, cudaStream_t stream);
+cudaError_t MergeBf16(const RekindleMergeBf16& args, cudaStream_t stream);
 
 }  // namespace rekindle::cuda
 

@@ -71,16 +71,26 @@ cudaError_t OnDevice(const std::vector<float>& x, Planes* out) {
         exponent.code(), index.code(), bits.code(), count.code(), nonfinite.code()}) {
     if (code != cudaSuccess) return code;
   }
-  const RekindleCudaPlaneCounts counts = {index.get(), bits.get(), static_cast<std::uint32_t>(n), count.get(),
-                                          nonfinite.get()};
   std::vector<std::uint32_t> found, at, value;
   std::vector<std::uint64_t> not_finite;
-  cudaError_t code = SplitHalf(in.get(), n, half.get(), exponent.get(), residual.get(), 0, counts, nullptr);
+  cudaError_t code = SplitHalf({.x = in.get(),
+                                .n = n,
+                                .half = half.get(),
+                                .exponent = exponent.get(),
+                                .residual = residual.get(),
+                                .index = index.get(),
+                                .bits = bits.get(),
+                                .capacity = static_cast<std::uint32_t>(n),
+                                .exceptions = count.get(),
+                                .nonfinite = nonfinite.get()},
+                               nullptr);
   const auto then = [&code](cudaError_t next) { code = code == cudaSuccess ? next : code; };
-  then(SplitBf16(in.get(), n, high.get(), low.get(), nonfinite.get(), nullptr));
-  then(MergeHalf(half.get(), exponent.get(), residual.get(), n, exact.get(), nullptr));
-  then(MergeHalf(half.get(), exponent.get(), nullptr, n, rounded.get(), nullptr));
-  then(MergeBf16(high.get(), low.get(), n, moment.get(), nullptr));
+  then(SplitBf16({.x = in.get(), .n = n, .high = high.get(), .low = low.get(), .nonfinite = nonfinite.get()}, nullptr));
+  then(MergeHalf({.half = half.get(), .exponent = exponent.get(), .residual = residual.get(), .n = n, .x = exact.get()},
+                 nullptr));
+  then(MergeHalf({.half = half.get(), .exponent = exponent.get(), .residual = nullptr, .n = n, .x = rounded.get()},
+                 nullptr));
+  then(MergeBf16({.high = high.get(), .low = low.get(), .n = n, .x = moment.get()}, nullptr));
   then(half.Copy(&out->half));
   then(high.Copy(&out->high));
   then(low.Copy(&out->low));

@@ -1,6 +1,7 @@
 #include "kernels/cuda/step/cuda_kernels.h"
 
 #include "kernels/cuda/entry.h"
+#include "kernels/cuda/planes/cuda_plane_split.h"
 
 namespace rekindle::cuda {
 namespace {
@@ -15,6 +16,10 @@ constexpr char kToBf16Name[] = "to_bf16";
 constexpr char kFromBf16Name[] = "from_bf16";
 constexpr char kHashName[] = "hash";
 constexpr char kDropoutMaskName[] = "dropout_mask";
+constexpr char kSplitHalfName[] = "split_half";
+constexpr char kMergeHalfName[] = "merge_half";
+constexpr char kSplitBf16Name[] = "split_bf16";
+constexpr char kMergeBf16Name[] = "merge_bf16";
 
 }  // namespace
 
@@ -48,6 +53,10 @@ constexpr RekindleKernels kKernels = {
     .from_bf16 = &Entry<kFromBf16Name, RekindleFromBf16, &FromBf16>,
     .hash = &Entry<kHashName, RekindleHash, &Hash>,
     .dropout_mask = &Entry<kDropoutMaskName, RekindleDropoutMask, &DropoutMask>,
+    .split_half = &Entry<kSplitHalfName, RekindleSplitHalf, &SplitHalf>,
+    .merge_half = &Entry<kMergeHalfName, RekindleMergeHalf, &MergeHalf>,
+    .split_bf16 = &Entry<kSplitBf16Name, RekindleSplitBf16, &SplitBf16>,
+    .merge_bf16 = &Entry<kMergeBf16Name, RekindleMergeBf16, &MergeBf16>,
 };
 
 }  // namespace rekindle::cuda

@@ -39,6 +39,12 @@ struct Health {
 // Memory that was reserved is given and taken away in units of `kCommitBytes` bytes.
 inline constexpr int64_t kCommitBytes = 256 * 1024;
 
+// Counts the bytes that are allocated now, and the most that were allocated at once.
+struct AllocatedBytes {
+  int64_t now = 0;
+  int64_t peak = 0;
+};
+
 // A device is thread-safe, except that only one thread at a time may queue work on one queue of a device that is not
 // the host. It must outlive its memory.
 class Device {
@@ -64,9 +70,9 @@ class Device {
   virtual absl::Status Commit(const Range& range) = 0;
   virtual void Decommit(const Range& range) = 0;
 
-  // Returns the most bytes of the device's memory that were allocated at once, or 0 if the memory is that of the
-  // processor, which the system counts.
-  virtual int64_t PeakBytes() const { return 0; }
+  // Returns how much of the device's memory is allocated. Both numbers are 0 if the memory is that of the processor,
+  // which the system counts. Pinned memory does not count.
+  virtual AllocatedBytes Allocated() const { return {}; }
 
   // Queues an operation. The memory of its ranges must stay until it has run.
   virtual void Run(Queue queue, Operation operation) = 0;

@@ -103,7 +103,7 @@ class CudaDevice final : public Device {
   absl::StatusOr<Memory> Reserve(int64_t bytes, const std::string& purpose) override {
     return Allocate(bytes, purpose);
   }
-  int64_t PeakBytes() const override { return heap_.PeakBytes(); }
+  AllocatedBytes Allocated() const override { return heap_.allocated(); }
   absl::Status Commit(const Range&) override { return error_.status(); }
   void Decommit(const Range&) override {}
 

@@ -77,7 +77,7 @@ TEST_F(CudaDeviceTest, CopiesBringDataToTheDeviceAndBack) {
 
 TEST_F(CudaDeviceTest, TheMostMemoryAtOnceIsRemembered) {
   Device& device = Make();
-  EXPECT_EQ(device.PeakBytes(), 0);
+  EXPECT_EQ(device.Allocated().peak, 0);
   {
     absl::StatusOr<Memory> first = device.Allocate(64, "first"), second = device.Allocate(32, "second");
     absl::StatusOr<PinnedMemory> pinned = device.AllocatePinned(128, "memory of the host");
@@ -85,7 +85,8 @@ TEST_F(CudaDeviceTest, TheMostMemoryAtOnceIsRemembered) {
   }
   absl::StatusOr<Memory> later = device.Allocate(80, "later");
   ASSERT_TRUE(later.ok());
-  EXPECT_EQ(device.PeakBytes(), 96);
+  EXPECT_EQ(device.Allocated().now, 80);
+  EXPECT_EQ(device.Allocated().peak, 96);
 }
 
 TEST_F(CudaDeviceTest, WhatDoesNotFitIsToldWithTheBytesAndLeavesTheDeviceWhole) {

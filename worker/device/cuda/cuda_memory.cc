@@ -59,13 +59,13 @@ void CudaHeap::Give(CudaMemoryKind kind, int64_t bytes, void* memory) {
 
 void CudaHeap::Count(int64_t bytes) {
   const common::MutexLock lock(mutex_);
-  bytes_ += bytes;
-  peak_bytes_ = std::max(peak_bytes_, bytes_);
+  allocated_.now += bytes;
+  allocated_.peak = std::max(allocated_.peak, allocated_.now);
 }
 
-int64_t CudaHeap::PeakBytes() const {
+AllocatedBytes CudaHeap::allocated() const {
   const common::MutexLock lock(mutex_);
-  return peak_bytes_;
+  return allocated_;
 }
 
 void CudaHeap::KeepAll(std::function<void()> await) {

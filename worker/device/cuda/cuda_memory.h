@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "common/sync/mutex.h"
 #include "kernels/cuda/plugin_api.h"
+#include "worker/device/contract/device.h"
 #include "worker/device/contract/memory.h"
 #include "worker/device/cuda/cuda_call.h"
 
@@ -47,8 +48,8 @@ class CudaHeap {
   absl::StatusOr<std::unique_ptr<CudaBlock>> Take(CudaMemoryKind kind, int64_t bytes, const std::string& purpose);
   void Give(CudaMemoryKind kind, int64_t bytes, void* memory);
 
-  // Returns the most bytes of the device's memory that were allocated at once. Pinned memory does not count.
-  int64_t PeakBytes() const;
+  // Pinned memory does not count.
+  AllocatedBytes allocated() const;
 
   // Frees nothing from now on, because the driver would wait for a queue that was left. Memory is kept for the next
   // block of the same size. `await` waits until no other queue uses it any more.
@@ -62,8 +63,7 @@ class CudaHeap {
   const RekindleCudaDevice& api_;
   CudaError& error_;
   mutable common::Mutex mutex_;
-  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t peak_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  AllocatedBytes allocated_ ABSL_GUARDED_BY(mutex_);
   // `await_` is null as long as memory is freed.
   std::function<void()> await_ ABSL_GUARDED_BY(mutex_);
   std::multimap<std::pair<CudaMemoryKind, int64_t>, void*> kept_ ABSL_GUARDED_BY(mutex_);

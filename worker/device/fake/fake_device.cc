@@ -108,6 +108,7 @@ class Fake final : public FakeDevice {
 
   bool IsHost() const override { return false; }
 
+  AllocatedBytes Allocated() const override { return heap_.allocated(); }
   absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) override {
     if (absl::Status error = queues_.error(); !error.ok()) return error;
     absl::StatusOr<std::shared_ptr<FakePages>> pages = heap_.Take(bytes, purpose);

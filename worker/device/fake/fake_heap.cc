@@ -58,7 +58,13 @@ absl::Status FakeHeap::Count(int64_t bytes, const std::string& purpose) {
   const int64_t free = bytes_ - used_;
   if (bytes > free) return NoRoom(static_cast<double>(free), static_cast<double>(bytes_), bytes, purpose);
   used_ += bytes;
+  most_used_ = std::max(most_used_, used_);
   return absl::OkStatus();
+}
+
+AllocatedBytes FakeHeap::allocated() const {
+  const common::MutexLock lock(mutex_);
+  return {.now = used_, .peak = most_used_};
 }
 
 absl::StatusOr<std::shared_ptr<FakePages>> FakeHeap::Take(int64_t bytes, const std::string& purpose) {

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/sync/mutex.h"
+#include "worker/device/contract/device.h"
 #include "worker/device/contract/memory.h"
 #include "worker/device/fake/fake_memory.h"
 
@@ -59,14 +60,16 @@ class FakeHeap {
 
   // Keeps from now on what is given back, for those who take the same size.
   void KeepAll();
+  AllocatedBytes allocated() const;
 
  private:
   absl::Status Count(int64_t bytes, const std::string& purpose) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int64_t bytes_;
-  common::Mutex mutex_;
+  mutable common::Mutex mutex_;
   bool keeps_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t most_used_ ABSL_GUARDED_BY(mutex_) = 0;
   // `kept_` has memory by its size, and `kept_units_` counts that of reserved addresses. Both count as used.
   std::multimap<int64_t, std::shared_ptr<FakePages>> kept_ ABSL_GUARDED_BY(mutex_);
   int64_t kept_units_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -41,18 +41,19 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
   const models::GpuMemory before = on_gpu ? models::MemoryOfGpu() : models::GpuMemory();
   const auto seconds = SecondsOfTrial(*device->device, job.spec, **model, *data->batches, ConnectOver(**listener));
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
+  const double total = static_cast<double>((*model)->layout().total);
+  // A trial takes no checkpoints, so what they need is added. A snapshot has the weights and two moments.
+  constexpr double kSnapshotBytes = 3 * sizeof(float);
+  const double snapshot = job.store.empty() ? 0 : kSnapshotBytes * total;
   if (on_gpu) {
     // What was in use before, such as the contexts of processes, is shared by all trainers on the GPU, and this
     // trainer's part of it is its share of the memory.
     const double part = flags.device_memory > 0 ? flags.device_memory / before.total : 1;
-    const double own = models::MemoryOfGpu().peak + static_cast<double>(device->device->PeakBytes());
-    return MicroBatchTrial{.bytes = own + part * before.used, .seconds = *seconds};
+    const double own = models::MemoryOfGpu().peak + static_cast<double>(device->device->Allocated().peak);
+    return MicroBatchTrial{.bytes = own + snapshot + part * before.used, .seconds = *seconds};
   }
-  // A trial takes no checkpoints. A job with a store has up to two checkpoints under way in shared memory, each with
-  // the weights and two moments, so their size is added to the memory that the trial used.
-  constexpr double kStagedBytes = 2 * 3 * sizeof(float);
-  const double staged = job.store.empty() ? 0 : kStagedBytes * static_cast<double>((*model)->layout().total);
-  return MicroBatchTrial{.bytes = PeakBytes() + staged, .seconds = *seconds};
+  // Up to two checkpoints are under way in shared memory.
+  return MicroBatchTrial{.bytes = PeakBytes() + 2 * snapshot, .seconds = *seconds};
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "worker/train/save/checkpointer.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <memory>
 #include <span>
@@ -12,7 +11,6 @@
 #include "common/log/log.h"
 #include "common/time/background.h"
 #include "common/time/clock.h"
-#include "worker/device/contract/host_access.h"
 
 namespace rekindle::train {
 namespace {
@@ -27,8 +25,9 @@ constexpr double kLookSeconds = 2;
 constexpr size_t kMaxGathering = 4;
 constexpr size_t kMaxLost = 16;
 constexpr int kBuffers = 2;
-// A snapshot has the weights and at most two moments.
-constexpr size_t kStateParts = 3;
+// A snapshot waits for the one before to leave the device for at most `kStallSeconds`, or `kDrainSeconds` if nothing
+// trains until it has ended.
+constexpr double kStallSeconds = 0.1, kDrainSeconds = 60;
 
 }  // namespace
 
@@ -44,6 +43,16 @@ Checkpointer::~Checkpointer() {
   for (std::jthread& thread : threads_) thread.request_stop();
   // Tasks that are still queued hold memory of the client, so the threads must end before the client is destroyed.
   for (std::jthread& thread : threads_) thread.join();
+  // A snapshot that was not copied any more still has the scratch.
+  EndScratch();
+}
+
+void Checkpointer::EndScratch() {
+  {
+    const common::MutexLock lock(mutex_);
+    if (!std::exchange(uses_scratch_, false)) return;
+  }
+  options_.scratch->End();
 }
 
 void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
@@ -72,13 +81,31 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
     Lost(snapshot, absl::UnavailableError("the two checkpoints before are still being written" + why));
     return;
   }
+  if (options_.scratch != nullptr) {
+    lock.Unlock();
+    const double start = common::SteadySeconds();
+    const absl::Status begun = options_.scratch->Begin({snapshot.parts, snapshot.origin, snapshot.ready}, info.ranges,
+                                                       info.precision, info.urgent ? kDrainSeconds : kStallSeconds);
+    waited_to_begin_ = common::SteadySeconds() - start;
+    if (!begun.ok()) return Lost(snapshot, begun);
+    // Who saves urgently needs the list of the shards at once, and that is there when they are copied.
+    snapshot.leaves_at_once = !info.urgent && options_.scratch->IsSplit();
+    lock.Lock();
+    uses_scratch_ = true;
+  }
   ++writing_;
-  copy_ = Copy::kStaging;
+  copy_ = snapshot.leaves_at_once ? Copy::kIdle : Copy::kStaging;
   snapshot.id = ++newest_;
   Enqueue(kCopier, [this, snapshot] { Save(snapshot); });
 }
 
 double Checkpointer::WaitCopied(double stall_seconds) {
+  const double waited = AwaitCopy(stall_seconds) + std::exchange(waited_to_begin_, 0);
+  if (options_.scratch != nullptr) options_.scratch->HoldBack();
+  return waited;
+}
+
+double Checkpointer::AwaitCopy(double stall_seconds) {
   const double start = common::SteadySeconds();
   common::MutexLock lock(mutex_);
   if (copy_ == Copy::kIdle) return 0;
@@ -86,7 +113,7 @@ double Checkpointer::WaitCopied(double stall_seconds) {
                    [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return copy_ != Copy::kStaging; });
   // Training waits no longer for memory. Save() sees in `copy_` that the memory comes too late and drops the snapshot.
   if (copy_ == Copy::kStaging) copy_ = Copy::kIdle;
-  if (auto staged = being_copied_; staged != nullptr && device_.IsHost()) {
+  if (auto staged = being_copied_; staged != nullptr && options_.scratch == nullptr) {
     const Snapshot from = copied_from_;
     lock.Unlock();
     // An error of this copy of the staged shards is ignored, because Save() copies the same shards and gets the same
@@ -112,6 +139,7 @@ void Checkpointer::Save(const Snapshot& snapshot) {
   const std::shared_ptr<checkpoint::StagedShards> staged = opened.ok() ? *std::move(opened) : nullptr;
   double held_up = 0;
   const absl::Status status = staged != nullptr ? CopyStaged(staged, snapshot, &held_up) : opened.status();
+  EndScratch();
   {
     const common::MutexLock lock(mutex_);
     if (IsAwaited(snapshot)) copy_ = Copy::kIdle;
@@ -145,7 +173,7 @@ void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snaps
 
 absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot,
                                       double* held_up_seconds) {
-  {
+  if (!snapshot.leaves_at_once) {
     const common::MutexLock lock(mutex_);
     if (!IsAwaited(snapshot)) {
       return absl::DeadlineExceededError("the checkpoint service gave no memory in time; training did not wait");
@@ -155,48 +183,49 @@ absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedSh
     copied_from_ = snapshot;
   }
   changed_.NotifyAll();
-  device_.After(device::Queue::kSnapshot, snapshot.ready);
-  if (snapshot.info.urgent) return CopyState(*staged, snapshot);
+  const bool splits = options_.scratch != nullptr;
+  const auto copy = [&] { return splits ? CopySplit(*staged, snapshot) : CopyState(*staged, snapshot); };
+  if (!splits) device_.After(device::Queue::kSnapshot, snapshot.ready);
+  if (snapshot.info.urgent) return copy();
   // The copy runs beside training and gives way to what training needs. A thread that waits for the copy helps with it
   // (see WaitCopied).
   absl::Status status;
-  *held_up_seconds = common::RunInBackground([&] { status = CopyState(*staged, snapshot); });
+  *held_up_seconds = common::RunInBackground([&] { status = copy(); });
   return status;
 }
 
-// Copies the state to the staged shards, which any number of threads may do at once if the device is the host. Returns
-// the error of the copy or of the device.
+// Copies what the scratch has split, and splits what is left. Training waits only until all is split, unless it saves
+// urgently.
+absl::Status Checkpointer::CopySplit(checkpoint::StagedShards& staged, const Snapshot& snapshot) {
+  PlaneScratch& scratch = *options_.scratch;
+  return staged.CopySplit([&](const checkpoint::ShardRange& range) {
+    absl::StatusOr<checkpoint::SplitRange> next = scratch.Next(range);
+    if (!snapshot.info.urgent && !snapshot.leaves_at_once && scratch.IsSplit()) {
+      const common::MutexLock lock(mutex_);
+      if (IsAwaited(snapshot)) copy_ = Copy::kIdle;
+      changed_.NotifyAll();
+    }
+    return next;
+  });
+}
+
+// Copies the state of the host to the staged shards, which any number of threads may do at once. Returns the error of
+// the copy or of the device.
 absl::Status Checkpointer::CopyState(checkpoint::StagedShards& staged, const Snapshot& snapshot) {
-  const size_t kept = snapshot.parts.size();
-  const auto copy = [&](const std::array<const float*, kStateParts>& parts) {
-    return staged.Copy({.weights = parts[0],
-                        .first_moment = parts[1],
-                        .second_moment = parts[2],
-                        .total = snapshot.total,
-                        .origin = snapshot.origin});
-  };
-  std::array<const float*, kStateParts> parts = {};
-  if (device_.IsHost()) {
-    absl::Status copied;
-    absl::Status status = RunAndAwait(
-        device_, device::Queue::kSnapshot,
-        {.name = "snapshot", .reads = snapshot.parts, .writes = {}, .run = [&](const device::Addresses& at) {
-           for (size_t i = 0; i < kept; ++i) parts[i] = at.Read<float>(i);
-           copied = copy(parts);
-           return absl::OkStatus();
-         }});
-    status.Update(copied);
-    return status;
-  }
-  std::array<std::vector<float>, kStateParts> on_host;
-  for (size_t i = 0; i < kept; ++i) {
-    on_host[i].resize(static_cast<size_t>(snapshot.parts[i].bytes) / sizeof(float));
-    absl::Status status = ReadToHost(device_, device::Queue::kSnapshot, "snapshot", snapshot.parts[i],
-                                     std::as_writable_bytes(std::span<float>(on_host[i])));
-    if (!status.ok()) return status;
-    parts[i] = on_host[i].data();
-  }
-  return copy(parts);
+  absl::Status copied;
+  absl::Status status =
+      RunAndAwait(device_, device::Queue::kSnapshot,
+                  {.name = "snapshot", .reads = snapshot.parts, .writes = {}, .run = [&](const device::Addresses& at) {
+                     const size_t kept = snapshot.parts.size();
+                     copied = staged.Copy({.weights = at.Read<float>(0),
+                                           .first_moment = kept > 1 ? at.Read<float>(1) : nullptr,
+                                           .second_moment = kept > 2 ? at.Read<float>(2) : nullptr,
+                                           .total = snapshot.total,
+                                           .origin = snapshot.origin});
+                     return absl::OkStatus();
+                   }});
+  status.Update(copied);
+  return status;
 }
 
 ShardNotes Checkpointer::TakeNotes() {

@@ -1,7 +1,8 @@
 // Saves checkpoints off the training thread. A snapshot of the device's state is copied to shared memory while the next
-// step's forward and backward run. Only the optimizer must wait for the copy. The slow work (making the shards durable,
-// writing the manifest) happens later, while the next snapshot may already be copied, because there are two buffers. No
-// error of a checkpoint ever fails training. Errors are counted and reported.
+// step's forward and backward run. Only the optimizer must wait for the copy, or on a GPU for the split into planes
+// that comes before it. The slow work (making the shards durable, writing the manifest) happens later, while the next
+// snapshot may already be copied, because there are two buffers. No error of a checkpoint ever fails training. Errors
+// are counted and reported.
 #ifndef REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_
 #define REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_
 
@@ -23,6 +24,7 @@
 #include "common/sync/mutex.h"
 #include "worker/device/contract/device.h"
 #include "worker/train/control/control_plane.h"
+#include "worker/train/save/plane_scratch.h"
 #include "worker/train/state/train_state.h"
 
 namespace rekindle::train {
@@ -46,6 +48,8 @@ struct CheckpointerOptions {
   // `job_file` returns the file that is stored beside the checkpoint. It is called on a background thread. It is null
   // if there is no job file.
   std::function<checkpoint::JobFile()> job_file;
+  // `scratch` splits the state on the device. It is null if the device is the host.
+  PlaneScratch* scratch = nullptr;
   // `changed` is called from background threads with every new status.
   std::function<void(const CheckpointStatus&)> changed;
 };
@@ -80,9 +84,10 @@ class Checkpointer {
   // snapshot is skipped, and counted as a failure, while two earlier ones are still being written.
   void Begin(const SnapshotInfo& info, const TrainState& state);
 
-  // Waits until nothing reads the live state any more, and returns the seconds waited. The caller's thread helps to
-  // copy what is left. If the service has not even given memory within `stall_seconds`, the snapshot is dropped, so
-  // that the step is not held up.
+  // Waits until nothing reads the live state any more, and returns the seconds waited. An urgent snapshot has been
+  // copied then. On a device that is not the host, the splits that still read the state are put before what is queued
+  // from now on. On the host, the caller's thread helps to copy what is left. If the service has not even given memory
+  // within `stall_seconds`, the snapshot is dropped, so that the step is not held up.
   double WaitCopied(double stall_seconds = 0.1);
 
   // Returns the list of this rank's shards of the oldest snapshot that was copied and whose list was not taken yet.
@@ -116,11 +121,13 @@ class Checkpointer {
     int64_t step = 0;
     // `total` is the number of elements of the whole state.
     int64_t total = 0;
-    // `parts` has the memory of the elements from `origin` on: of the weights and of each moment that is kept.
+    // `parts` has the memory of the elements from `origin` on: of the weights and of each moment that is kept. It is
+    // used only on the host.
     std::vector<device::Range> parts;
     int64_t origin = 0;
-    // `ready` is a mark behind all that has written the state.
     device::Mark ready;
+    // `leaves_at_once` says that the scratch has the whole snapshot, so that training does not wait for the copy.
+    bool leaves_at_once = false;
   };
   struct Gathering {
     SnapshotInfo info;
@@ -138,12 +145,16 @@ class Checkpointer {
     bool busy = false;
   };
 
+  double AwaitCopy(double stall_seconds);
+  // Gives the scratch back if a snapshot of this checkpointer has it.
+  void EndScratch();
   void Loop(std::stop_token stop, int worker);
   void Enqueue(Worker worker, Task task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Save(const Snapshot& snapshot);
   absl::Status CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot,
                           double* held_up_seconds);
   absl::Status CopyState(checkpoint::StagedShards& staged, const Snapshot& snapshot);
+  absl::Status CopySplit(checkpoint::StagedShards& staged, const Snapshot& snapshot);
   // Returns whether training waits for the copy of `snapshot`, or would wait if it came to its next optimizer step now.
   bool IsAwaited(const Snapshot& snapshot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return snapshot.id == newest_ && copy_ != Copy::kIdle;
@@ -160,6 +171,8 @@ class Checkpointer {
   checkpoint::CheckpointClient& client_;
   const CheckpointerOptions options_;
 
+  // `waited_to_begin_` is how long the training thread has waited for the scratch since WaitCopied().
+  double waited_to_begin_ = 0;
   mutable common::Mutex mutex_;
   common::CondVar changed_;
   // `copy_` is the progress of the newest snapshot's copy. An older snapshot that still waits for memory will be
@@ -178,6 +191,8 @@ class Checkpointer {
   std::deque<ShardNotes> notes_ ABSL_GUARDED_BY(mutex_);
   // `lost_` has the generation and step of each snapshot whose own shards this rank could not write.
   std::set<std::pair<int, int64_t>> lost_ ABSL_GUARDED_BY(mutex_);
+  // `uses_scratch_` says that a snapshot has the scratch of the options.
+  bool uses_scratch_ ABSL_GUARDED_BY(mutex_) = false;
   bool others_are_done_ ABSL_GUARDED_BY(mutex_) = false;
   // `waits_for_` says what the commit under way did not find in the store. It is empty if no commit waits.
   std::string waits_for_ ABSL_GUARDED_BY(mutex_);

@@ -99,6 +99,7 @@ class GatedClient final : public checkpoint::CheckpointClient {
    public:
     Staged(std::unique_ptr<StagedShards> staged, GatedClient& client) : staged_(std::move(staged)), client_(client) {}
     absl::Status Copy(const checkpoint::StateView& state) override { return staged_->Copy(state); }
+    absl::Status CopySplit(const NextSplit& next) override { return staged_->CopySplit(next); }
     const std::vector<checkpoint::ShardRef>& refs() const override { return staged_->refs(); }
     absl::Status Commit() override {
       client_.commit.Pass();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/log/log.h"
+#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/save/blocking_save.h"
 
 namespace rekindle::train {
@@ -21,6 +22,8 @@ constexpr double kEndDrainSeconds = 1, kEndAskSeconds = 2, kEndWriteSeconds = 3;
 Saver::Saver(SaverOptions options, SaverParts parts)
     : parts_(std::move(parts)),
       schedule_(parts_.spec.checkpoint),
+      scratch_(parts_.device.IsHost() || parts_.checkpoints == nullptr ? nullptr
+                                                                       : std::make_unique<PlaneScratch>(parts_.device)),
       final_store_(parts_.device, parts_.open_store, OptionsOf(options)) {
   if (parts_.checkpoints == nullptr) return;
   checkpointer_ = std::make_unique<Checkpointer>(parts_.device, *parts_.checkpoints, OptionsOf(std::move(options)));
@@ -31,6 +34,7 @@ CheckpointerOptions Saver::OptionsOf(SaverOptions options) {
                               .retention = options.retention,
                               .tensors = {},
                               .job_file = [this] { return parts_.control.JobFileNow(); },
+                              .scratch = scratch_.get(),
                               .changed = [this](const CheckpointStatus& status) { TellStatus(status); }};
   for (const ParameterInfo& parameter : parts_.layout.parameters) {
     of_each.tensors.push_back({parameter.name, parameter.shape});
@@ -51,6 +55,18 @@ void Saver::Join(const Membership& membership, int64_t step) {
   schedule_.Joined(now, {static_cast<int>(nodes.size()), membership.interruptions, membership.node_hours});
   if (membership.source != Membership::Source::kRank) schedule_.Restarted(now, step);
   Follow();
+  FitScratch(static_cast<int>(membership.members.size()));
+}
+
+// Allocates what this rank's part of a snapshot needs on the device. The part depends on the number of ranks.
+void Saver::FitScratch(int world_size) {
+  if (!scratch_) return;
+  const SnapshotInfo info = SnapshotOf(world_size);
+  const auto moments = static_cast<size_t>(FindOptimizer(parts_.spec.optimizer.kind)->moments);
+  const absl::Status fits = scratch_->Fit(info.ranges, info.precision, moments);
+  if (fits.ok()) return;
+  log::Warning("no checkpoint can be saved while the device has no room for it",
+               {{"error", std::string(fits.message())}});
 }
 
 absl::Status Saver::CheckNotRefused() const {

@@ -104,6 +104,7 @@ class Saver {
 
  private:
   CheckpointerOptions OptionsOf(SaverOptions options);
+  void FitScratch(int world_size);
   int MostShards(int world_size) const;
   SnapshotInfo SnapshotOf(int world_size) const;
   absl::Status Save(Checkpointer& checkpointer, comm::Communicator& communicator, const TrainState& state, double until,
@@ -123,6 +124,8 @@ class Saver {
   int64_t committed_step_ = -1;
   // `loss_` and `validation_loss_` are the newest losses that this rank knows.
   std::optional<double> loss_, validation_loss_;
+  // `scratch_` splits snapshots on the device. It is null if the device is the host, or if the job has no store.
+  std::unique_ptr<PlaneScratch> scratch_;
   FinalStore final_store_;
   // `checkpointer_` saves to the job's own store. It is null if the job has no store.
   std::unique_ptr<Checkpointer> checkpointer_;

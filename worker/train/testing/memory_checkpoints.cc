@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "checkpoint/client/staged_shards.h"
@@ -16,13 +18,30 @@ using checkpoint::ShardRef;
 
 class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
  public:
-  Staged(MemoryCheckpoints& store, int generation, std::vector<ShardRange> ranges, Precision precision)
-      : store_(store), generation_(generation), ranges_(std::move(ranges)), precision_(precision) {}
+  Staged(MemoryCheckpoints& store, const checkpoint::SnapshotKey& snapshot, std::vector<ShardRange> ranges)
+      : store_(store),
+        generation_(snapshot.generation),
+        total_(snapshot.total),
+        precision_(snapshot.precision),
+        ranges_(std::move(ranges)) {}
 
   absl::Status Copy(const checkpoint::StateView& state) override {
     const common::MutexLock lock(copy_);
-    if (!copied_.has_value()) copied_ = CopyAll(state);
+    if (!copied_.has_value()) {
+      copied_ = CopyAll([&](const ShardRange& range, std::span<uint8_t> plane0, std::span<uint8_t> plane1) {
+        return WritePlanes(state, range, precision_, plane0, plane1);
+      });
+    }
     return *copied_;
+  }
+  absl::Status CopySplit(const NextSplit& next) override {
+    const common::MutexLock lock(copy_);
+    return CopyAll([&](const ShardRange& range, std::span<uint8_t> plane0,
+                       std::span<uint8_t> plane1) -> absl::StatusOr<checkpoint::WrittenPlanes> {
+      const absl::StatusOr<checkpoint::SplitRange> split = next(range);
+      if (!split.ok()) return split.status();
+      return WriteSplitPlanes(*split, total_, range, precision_, plane0, plane1);
+    });
   }
   const std::vector<ShardRef>& refs() const override { return refs_; }
   absl::Status Commit() override {
@@ -35,12 +54,15 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
   double held_up_seconds() const override { return 0; }
 
  private:
-  absl::Status CopyAll(const checkpoint::StateView& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(copy_) {
+  using Write = std::function<absl::StatusOr<checkpoint::WrittenPlanes>(
+      const ShardRange& range, std::span<uint8_t> plane0, std::span<uint8_t> plane1)>;
+
+  absl::Status CopyAll(const Write& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(copy_) {
     for (const ShardRange& range : ranges_) {
-      const checkpoint::PlaneBytes room = SizeOfPlanes(state.total, range, precision_, range.end - range.begin);
+      const checkpoint::PlaneBytes room = SizeOfPlanes(total_, range, precision_, range.end - range.begin);
       std::vector<uint8_t> planes[] = {std::vector<uint8_t>(static_cast<size_t>(room.plane0)),
                                        std::vector<uint8_t>(static_cast<size_t>(room.plane1))};
-      const auto written = WritePlanes(state, range, precision_, planes[0], planes[1]);
+      const auto written = write(range, planes[0], planes[1]);
       if (!written.ok()) return written.status();
       for (int plane = 0; plane < checkpoint::PlanesOf(precision_); ++plane) {
         const checkpoint::WrittenPlane& one = written->at(plane);
@@ -54,8 +76,9 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
 
   MemoryCheckpoints& store_;
   const int generation_;
-  const std::vector<ShardRange> ranges_;
+  const int64_t total_;
   const Precision precision_;
+  const std::vector<ShardRange> ranges_;
   // `files_` and `refs_` need no lock: CopyAll() fills them in, and they are only read after Copy() has returned.
   std::map<std::string, std::vector<uint8_t>> files_;
   std::vector<ShardRef> refs_;
@@ -74,7 +97,7 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
       const common::MutexLock lock(store_.mutex_);
       store_.urgent_steps_.insert(snapshot.step);
     }
-    return std::make_unique<Staged>(store_, snapshot.generation, ranges, snapshot.precision);
+    return std::make_unique<Staged>(store_, snapshot, ranges);
   }
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::JobFile& job_file,
                                             const checkpoint::Retention&, double wait_seconds) override {
