@@ -25,7 +25,7 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr int kSteps = 10;
+constexpr int kSteps = 40;
 constexpr int kBreaksAt = 4, kKilledAt = 8;
 // A rank breaks before one of its next `kCollectives` collectives, `kOperations` operations of its device, or
 // `kExchanges` operations by which its device exchanges. Those are less than the ones of the steps that are left.
@@ -92,18 +92,34 @@ class DevicePlayTest : public EngineTest {
     std::atomic<int> left_;
   };
 
+  // Holds the ranks at a step once a checkpoint is durable, until they may go on.
+  class Hold {
+   public:
+    void At(size_t trainer, int64_t step) {
+      if (step < kKilledAt || trainer > 3) return;
+      reached_ = true;
+      if (is_durable || step == kSteps - 1) goes_on_.wait(false);
+    }
+    void GoOn() {
+      goes_on_.test_and_set();
+      goes_on_.notify_all();
+    }
+    bool reached() const { return reached_; }
+
+    std::atomic<bool> is_durable = false;
+
+   private:
+    std::atomic<bool> reached_ = false;
+    std::atomic_flag goes_on_;
+  };
+
   // Plays a job. Every order at the place `ignored` is taken out.
   Seen Play(Kind kind, uint64_t seed, const std::string& ignored = "") {
     Seen seen;
     common::Mutex mutex;
     std::vector<device::FakeDevice*> devices;
-    std::atomic<bool> found = false, reached = false;
-    // Ranks wait at a step until `goes_on` is set.
-    std::atomic_flag goes_on;
-    const auto go_on = [&] {
-      goes_on.test_and_set();
-      goes_on.notify_all();
-    };
+    std::atomic<bool> found = false;
+    Hold hold;
     Break breaks(kind, seed);
     Prepare(kind);
     make_device_ = [&] {
@@ -113,7 +129,7 @@ class DevicePlayTest : public EngineTest {
         const common::MutexLock inner(mutex);
         seen.reports.push_back(report);
         found = true;
-        go_on();
+        hold.GoOn();
       };
       if (devices.size() == 1) {
         options.before_run = [&](device::Queue, const char* name) {
@@ -129,22 +145,21 @@ class DevicePlayTest : public EngineTest {
     };
     before_backward_ = [&](size_t trainer, int64_t step) {
       if (trainer == 1 && step == kBreaksAt) breaks.Arm();
-      if (step != kKilledAt || trainer > 3) return;
-      reached = true;
-      goes_on.wait(false);
     };
+    before_read_ = [&](size_t trainer, int64_t step) { hold.At(trainer, step); };
     const auto until = [&](auto is_there) {
       return coordinator_->Await([&](const v1::JobStatus& s) { return found || Ended(s) || is_there(s); });
     };
     Start(SpecOf(kind), 3);
     if (breaks.kills()) {
       // A rank with few micro-batches may not come to its point before all wait.
-      EXPECT_TRUE(until([&](const v1::JobStatus&) { return breaks.has_come() || reached; }));
+      EXPECT_TRUE(until([&](const v1::JobStatus&) { return breaks.has_come() || hold.reached(); }));
       if (breaks.has_come()) Add("late");
     }
-    EXPECT_TRUE(until([&](const v1::JobStatus& s) { return reached && s.checkpoint_step() > 0; }));
+    EXPECT_TRUE(until([&](const v1::JobStatus& s) { return hold.reached() && s.checkpoint_step() > 0; }));
+    hold.is_durable = true;
     if (!found) ReplaceAll();
-    go_on();
+    hold.GoOn();
     EXPECT_TRUE(until([](const v1::JobStatus&) { return false; }));
     seen.broke = breaks.has_come();
     seen.status = coordinator_->Status();

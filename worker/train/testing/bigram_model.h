@@ -50,10 +50,17 @@ class BigramModel final : public Model {
 // learn it. The text is the same for every rank.
 class ChainBatches final : public BatchSource {
  public:
-  MicroBatch Train(int64_t step, int index) override { return Make(static_cast<uint64_t>(step) * 1000 + index, index); }
+  MicroBatch Train(int64_t step, int index) override {
+    if (before_read) before_read(step);
+    return Make(static_cast<uint64_t>(step) * 1000 + index, index);
+  }
   MicroBatch Validation(int index) override { return Make(1'000'000'007ULL + index, index); }
   int validation_micro_batches() const override { return 5; }
   int64_t train_samples() const override { return 1000; }
+
+  // `before_read` is called on the engine's thread before a micro-batch is read and queued. A test may wait there
+  // without holding up what is queued on the device.
+  std::function<void(int64_t step)> before_read;
 
  private:
   static MicroBatch Make(uint64_t key, int index);

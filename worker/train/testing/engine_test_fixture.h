@@ -60,6 +60,9 @@ class EngineTest : public testing::Test {
     if (before_backward_) {
       options.before_backward = [this, index = trainers_.size()](int64_t step, int) { before_backward_(index, step); };
     }
+    if (before_read_) {
+      options.before_read = [this, index = trainers_.size()](int64_t step) { before_read_(index, step); };
+    }
     if (lease_clock_) options.lease_clock = [this, index = trainers_.size()] { return lease_clock_(index); };
     options.timeline = timeline_;
     options.make_device = make_device_;
@@ -127,6 +130,8 @@ class EngineTest : public testing::Test {
   TrainSpec spec_;
   int64_t ballast_ = 0;
   BeforeBackward before_backward_;
+  // `before_read_` is called before each micro-batch of a trainer is read, on its thread.
+  std::function<void(size_t trainer, int64_t step)> before_read_;
   // `before_collective_` is called before each collective of a trainer, on its thread.
   std::function<void(size_t trainer)> before_collective_;
   // `make_device_` makes the device of each trainer that is added. It may be null.

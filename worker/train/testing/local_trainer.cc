@@ -188,6 +188,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
                                        local.clock, std::move(local.lease_clock),
                                        nccl.api != nullptr ? device::Transport::kNccl : device::Transport::kHost);
   model_.before_backward = std::move(local.before_backward);
+  batches_.before_read = std::move(local.before_read);
   model_.poison = std::move(local.poison);
   model_.largest_gradient = local.largest_gradient;
   model_.leaves_loss = HasOnlyKernels();

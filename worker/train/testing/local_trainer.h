@@ -31,6 +31,8 @@ struct LocalTrainerOptions {
   common::TimeSource clock = common::SteadySeconds;
   common::TimeSource lease_clock = common::BootSeconds;
   std::function<void(int64_t step, int index)> before_backward;
+  // `before_read` is passed to the ChainBatches.
+  std::function<void(int64_t step)> before_read;
   std::function<BigramModel::Poison(int64_t step, int index)> poison;
   // `poison` and `largest_gradient` are passed to the BigramModel.
   float largest_gradient = 0;
