@@ -9,6 +9,8 @@
 
 #include "bench/gpu/gpu_device.h"
 #include "bench/gpu/gpu_parts.h"
+#include "kernels/layers/dropout_mask.h"
+#include "kernels/planes/plane_limits.h"
 #include "kernels/sums/fixed_point.h"
 #include "kernels/table/host_kernels.h"
 
@@ -213,6 +215,50 @@ void RunningMean(const RekindleKernels& gpu, const std::vector<int64_t>& values)
   PrintRate("running_mean", 16.0 * kElements, [&, args = of_integers(true)] { Call(gpu.running_mean, args); });
 }
 
+void Mask(const RekindleKernels& gpu) {
+  Both<float> mask(kElements);
+  const auto arguments = [&](bool on) { return kernels::DropoutMaskOf(11, 0.1, kElements, mask.On(on)); };
+  CallBoth(&RekindleKernels::dropout_mask, gpu, arguments);
+  PrintCheck("dropout_mask", mask.Differs("mask"));
+  PrintRate("dropout_mask", 4.0 * kElements, [&, args = arguments(true)] { Call(gpu.dropout_mask, args); });
+}
+
+// The values have no exceptions, whose order on a GPU is not that of the processor. The plugin's probe has some.
+void Planes(const RekindleKernels& gpu) {
+  constexpr uint32_t kRoom = 64;
+  std::vector<float> values(kElements);
+  for (std::size_t i = 0; i < kElements; ++i) values[i] = std::sin(0.37f * static_cast<float>(i)) + 2;
+  Both<float> x(values), merged(kElements);
+  Both<uint16_t> half(kElements), low(kElements);
+  Both<int16_t> residual(kElements);
+  Both<int8_t> exponent(kElements / kernels::kPlaneBlock + 1);
+  Both<uint32_t> index(kRoom), bits(kRoom), exceptions(1);
+  Both<uint64_t> nonfinite(1);
+  const auto split_half = [&](bool on) {
+    return RekindleSplitHalf{x.On(on),     kElements,   half.On(on), exponent.On(on),   residual.On(on),
+                             index.On(on), bits.On(on), kRoom,       exceptions.On(on), nonfinite.On(on)};
+  };
+  const auto merge_half = [&](bool on) {
+    return RekindleMergeHalf{half.On(on), exponent.On(on), residual.On(on), kElements, merged.On(on)};
+  };
+  const auto split_bf16 = [&](bool on) {
+    return RekindleSplitBf16{x.On(on), kElements, half.On(on), low.On(on), nonfinite.On(on)};
+  };
+  const auto merge_bf16 = [&](bool on) { return RekindleMergeBf16{half.On(on), low.On(on), kElements, merged.On(on)}; };
+  CallBoth(&RekindleKernels::split_half, gpu, split_half);
+  CallBoth(&RekindleKernels::merge_half, gpu, merge_half);
+  PrintCheck("planes of weights",
+             FirstOf({half.Differs("half"), exponent.Differs("exponent"), residual.Differs("residual"),
+                      exceptions.Differs("exceptions"), nonfinite.Differs("nonfinite"), merged.Differs("merged")}));
+  PrintRate("split_half", 8.0 * kElements, [&, args = split_half(true)] { Call(gpu.split_half, args); });
+  PrintRate("merge_half", 8.0 * kElements, [&, args = merge_half(true)] { Call(gpu.merge_half, args); });
+  CallBoth(&RekindleKernels::split_bf16, gpu, split_bf16);
+  CallBoth(&RekindleKernels::merge_bf16, gpu, merge_bf16);
+  PrintCheck("planes of moments", FirstOf({half.Differs("high"), low.Differs("low"), merged.Differs("merged")}));
+  PrintRate("split_bf16", 8.0 * kElements, [&, args = split_bf16(true)] { Call(gpu.split_bf16, args); });
+  PrintRate("merge_bf16", 8.0 * kElements, [&, args = merge_bf16(true)] { Call(gpu.merge_bf16, args); });
+}
+
 }  // namespace
 
 void CheckStepKernels(const RekindleKernels& gpu) {
@@ -229,6 +275,8 @@ void CheckStepKernels(const RekindleKernels& gpu) {
 #undef REKINDLE_CHECK
   RunningMean(gpu, fixed);
   Words(gpu);
+  Mask(gpu);
+  Planes(gpu);
   gradient[kElements / 2] = -std::numeric_limits<float>::infinity();
   Squares(gpu, "squares_of_infinity", gradient);
 }

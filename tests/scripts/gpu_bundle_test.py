@@ -60,6 +60,22 @@ class Bundle(unittest.TestCase):
         self.assertEqual(report["skipped"]["nccl"], "one GPU")
         self.assertIn("rekindle-bench-gpu-train", report["skipped"]["training"])
 
+    def test_the_fake_device_shows_every_row(self):
+        build = os.environ.get("REKINDLE_BUILD", "")
+        if not pathlib.Path(build, "bin", gpu.TRAIN).exists() or not pathlib.Path(build, "bin", gpu.PROGRAM).exists():
+            self.skipTest("this build has no LibTorch or no CUDA")
+        done = subprocess.run([sys.executable, str(REPO / "bench" / "_run.py"), "gpu", "--device", "fake"],
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(set(report["units"]), set(gpu.METRICS))
+        self.assertEqual(set(report["metrics"]), set(gpu.TRAINING))
+        for name, metric in report["metrics"].items():
+            self.assertEqual(metric["unit"], report["units"][name])
+        self.assertEqual(set(report["left_out"]), {*gpu.RATES, *gpu.NCCL})
+        self.assertTrue(all(report["checks"].values()), report["checks"])
+        self.assertEqual(report["metrics"]["repeated_micro_batches_equal"]["value"], 3)
+
     def test_a_failed_check_fails_the_run(self):
         self.pretend([GPU, {"check": "squares_float", "ok": False, "detail": "squares[0]: ..."}])
         done = self.run_bundle()
