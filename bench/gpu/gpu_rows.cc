@@ -28,7 +28,6 @@ constexpr size_t kMoments = 2;
 // Returns a hash of the sums of the gradient and of the loss.
 absl::StatusOr<std::string> HashOf(const Place& place, const Job& job) {
   common::Hasher hasher;
-  hasher.Reset();
   const double loss = job.sums->record().MeanLoss();
   hasher.Update(&loss, sizeof loss);
   absl::Status read = ReadOnHost(*place.device, Queue::kCompute, "hash", job.sums->sums().all(),

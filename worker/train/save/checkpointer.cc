@@ -25,8 +25,8 @@ constexpr double kLookSeconds = 2;
 constexpr size_t kMaxGathering = 4;
 constexpr size_t kMaxLost = 16;
 constexpr int kBuffers = 2;
-// A snapshot waits for the one before to leave the device for at most `kStallSeconds`, or `kDrainSeconds` if nothing
-// trains until it has ended.
+// The one before must begin to leave the device within `kStallSeconds`, or within `kDrainSeconds` if nothing trains
+// until the snapshot has ended. Otherwise the snapshot is lost.
 constexpr double kStallSeconds = 0.1, kDrainSeconds = 60;
 
 }  // namespace

@@ -121,8 +121,8 @@ class Checkpointer {
     int64_t step = 0;
     // `total` is the number of elements of the whole state.
     int64_t total = 0;
-    // `parts` has the memory of the elements from `origin` on: of the weights and of each moment that is kept. It is
-    // used only on the host.
+    // `parts` has the memory of the elements from `origin` on: of the weights and of each moment that is kept. `ready`
+    // is a mark behind all that has written it.
     std::vector<device::Range> parts;
     int64_t origin = 0;
     device::Mark ready;
