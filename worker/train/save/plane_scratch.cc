@@ -112,7 +112,7 @@ void PlaneScratch::Lay(const std::vector<ShardRange>& ranges, Precision precisio
 }
 
 absl::Status PlaneScratch::Allocate(size_t shards) {
-  const auto bytes_of = [this](size_t slots) { return static_cast<int64_t>(slots) * layout_.bytes; };
+  const auto bytes_of = [slot = layout_.bytes](size_t slots) { return static_cast<int64_t>(slots) * slot; };
   constexpr char kPurpose[] = "the planes of a snapshot";
   const size_t pinned_slots = std::clamp(SlotsIn(kMostPinnedBytes), size_t{1}, shards);
   if (SlotsIn(pinned_.bytes()) < pinned_slots) {
@@ -187,7 +187,9 @@ void PlaneScratch::Drain() {
     Split();
     is_split_ = device_.Record(Queue::kSnapshot);
   }
-  const auto slot_of = [&](int64_t bytes) { return static_cast<int64_t>(drained_ % SlotsIn(bytes)) * layout_.bytes; };
+  const auto slot_of = [&](int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return static_cast<int64_t>(drained_ % SlotsIn(bytes)) * layout_.bytes;
+  };
   device::Operation copy = device::Copy(scratch_.Part(slot_of(scratch_.bytes()), layout_.bytes),
                                         pinned_.all().Part(slot_of(pinned_.bytes()), layout_.bytes));
   copy.name = "snapshot";
