@@ -1,11 +1,12 @@
 """Trains GPT-2 with PyTorch as the peer of gpu.py: BF16 by autocast, fused AdamW; prints tokens a second as JSON.
 
 Shapes, batch and number of micro-batches are those of rekindle-bench-gpu-train. The figure is the median of seven whole
-steps.
+steps. With checkpoints it is the mean, because each of them slows down several steps.
 """
 import argparse
 import json
 import statistics
+import tempfile
 import time
 
 import torch
@@ -50,7 +51,7 @@ def settle(device):
         torch.cuda.synchronize()
 
 
-def tokens_per_second(a, compiled):
+def tokens_per_second(a, compiled=False, after_step=None, middle=statistics.median):
     torch.manual_seed(1)
     model = Gpt2(a).to(a.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
@@ -66,9 +67,32 @@ def tokens_per_second(a, compiled):
             loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        if after_step:
+            after_step(model, optimizer)
         settle(a.device)
         seconds.append(time.perf_counter() - start)
-    return a.sequences * a.context * a.micro_batches / statistics.median(seconds[WARM:])
+    return a.sequences * a.context * a.micro_batches / middle(seconds[WARM:])
+
+
+def speed_with_checkpoints(a):
+    """Returns the speed with an asynchronous checkpoint after each step, divided by that without."""
+    import torch.distributed as dist
+    from torch.distributed import checkpoint as dcp
+    saves = []
+    with tempfile.TemporaryDirectory() as folder:
+        backend = "cpu:gloo,cuda:nccl" if a.device == "cuda" else "gloo"
+        dist.init_process_group(backend, init_method=f"file://{folder}/group", rank=0, world_size=1)
+
+        def save(model, optimizer):
+            if saves:
+                saves[-1].result()
+            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            saves.append(dcp.async_save(state, checkpoint_id=f"{folder}/{len(saves)}"))
+
+        with_checkpoints = tokens_per_second(a, after_step=save, middle=statistics.mean)
+        saves[-1].result()
+        dist.destroy_process_group()
+    return with_checkpoints / tokens_per_second(a, middle=statistics.mean)
 
 
 def matmul_flops(a):
@@ -93,9 +117,10 @@ def main():
         p.add_argument(f"--{name}", type=int, default=value)
     p.add_argument("--without-compile", action="store_true")
     a = p.parse_args()
-    result = {"eager": tokens_per_second(a, False), "matmul_flops": matmul_flops(a)}
+    result = {"eager": tokens_per_second(a), "matmul_flops": matmul_flops(a),
+              "speed_with_checkpoints": speed_with_checkpoints(a)}
     if not a.without_compile:
-        result["compile"] = tokens_per_second(a, True)
+        result["compile"] = tokens_per_second(a, compiled=True)
     print(json.dumps(result))
 
 

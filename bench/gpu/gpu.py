@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import _gpu_product
 from _bench_json import HIGHER, LOWER, REPO, Report, program
 from _options import Options
 
@@ -36,12 +37,14 @@ ROWS = {
     "ready_seconds": (LOWER, "s", None),
 }
 TRAINING = {**SPEED, **{name: better for name, (better, _, _) in ROWS.items()}}
-METRICS = {**RATES, **NCCL, **TRAINING}
+PRODUCT = {name: better for name, (better, _, _) in _gpu_product.ROWS.items()}
+METRICS = {**RATES, **NCCL, **TRAINING, **PRODUCT}
 # `UNITS` has the unit of each row, so that a run that measures little still shows all that there is to measure.
 UNITS = {**dict.fromkeys((*RATES, *NCCL), "GB/s"), "gpt2_tokens_per_second": "tokens/s",
-         "gpt2_share_outside_of_passes": "share", **{name: unit for name, (_, unit, _) in ROWS.items()}}
+         "gpt2_share_outside_of_passes": "share",
+         **{name: unit for name, (_, unit, _) in (*ROWS.items(), *_gpu_product.ROWS.items())}}
 # `SKIPS` maps the name of a skipped part to the metrics that are then left out.
-SKIPS = {"kernels": RATES, "nccl": NCCL, "nccl bandwidth": NCCL, "training": TRAINING}
+SKIPS = {"kernels": RATES, "nccl": NCCL, "nccl bandwidth": NCCL, "training": TRAINING, "product": PRODUCT}
 # `SMALL` has the sizes of GPT-2 in a run with --smoke.
 SMALL = ("--layers=1", "--heads=2", "--width=64", "--context=32", "--vocabulary=256", "--sequences=2",
          "--micro-batches=1", "--repeats=3", "--steps=3")
@@ -122,6 +125,22 @@ def train(report):
             report.add(row["row"], row["value"], unit, target=target)
 
 
+def product(report):
+    """Measures three trainers on one GPU. Like training, that needs a LibTorch of the version of the programs."""
+    if not pathlib.Path(program(PROGRAM)).with_name("rekindle-trainer").exists():
+        return skip(report, "product", "the product's programs are not here")
+    if report.args.device != "fake":
+        torch = machines_torch()
+        if missing := torch_is_missing(torch):
+            return skip(report, "product", missing)
+        os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), torch[0]]))
+    try:
+        _gpu_product.measure(report, report.args.device, 1 if report.args.smoke else 10)
+    except (RuntimeError, TimeoutError, StopIteration) as error:
+        skip(report, "product", f"it broke off: {error}")
+        report.fail(f"three trainers on one GPU: {error}")
+
+
 def seconds_of_peers_start(report):
     """Returns how long PyTorch takes until it can use the GPU, or None where it is not measured."""
     if not report.args.peers:
@@ -143,6 +162,7 @@ def add_speed(report, row):
         else:
             peer = json.loads(done.stdout)
             report.result["pytorch_compile_tokens_per_second"] = peer.get("compile")
+            report.result["pytorch_speed_with_checkpoints"] = peer.get("speed_with_checkpoints")
     # Training does six floating-point operations a parameter and token, so the speed of large products limits it.
     limit = peer["matmul_flops"] / (6 * row["parameters"]) if peer else None
     report.add("gpt2_tokens_per_second", row["tokens_per_s"], "tokens/s", peer=peer.get("eager"), target_ratio=1.0,
@@ -186,6 +206,7 @@ def main():
         train(report)
     else:
         skip(report, "training", f"{TRAIN} is not beside {PROGRAM}")
+    product(report)
     return report.finish()
 
 

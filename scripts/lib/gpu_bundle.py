@@ -20,6 +20,10 @@ FILES = ("bin/rekindle-bench-gpu", "bin/librekindle_cuda.so")
 # The program `TRAIN` loads the LibTorch of the machine that it runs on. LibTorch is too large for a bundle: half a
 # gigabyte without CUDA and three with it.
 TRAIN = "bin/rekindle-bench-gpu-train"
+# Three trainers of the product share the GPU in the check. The trainer needs a LibTorch, too.
+PRODUCT = ("bin/rekindle", "bin/rekindle-checkpoint", "bin/rekindle-coordinator", "bin/rekindle-trainer",
+           "bin/rekindle-worker")
+HARNESS = ("cluster", "jobs", "live_processes", "node", "ports", "programs", "timelines", "waiting")
 # The libraries of `SYSTEM` belong to the C library and the driver, so they are taken from the machine and not bundled.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|cuda))\.so")
 # NCCL is left with the code for Hopper, and for the two Blackwells of servers and workstations.
@@ -56,17 +60,18 @@ def make(build, wheels, folder, commit, with_nccl=True):
     if folder.exists() and not (folder / "run").exists() and any(folder.iterdir()):
         sys.exit(f"error: {folder} holds something else; name a new folder")
     shutil.rmtree(folder, ignore_errors=True)
-    for part in ("bin", "lib", "bench/gpu"):
+    for part in ("bin", "lib", "bench/gpu", "tests/harness"):
         (folder / part).mkdir(parents=True)
     version = pathlib.Path(wheels, "torch", "version.py")
     files = FILES
     if (build / TRAIN).exists() and version.exists():
-        files += (TRAIN,)
+        files += (TRAIN, *(name for name in PRODUCT if (build / name).exists()))
         (folder / "TORCH").write_text(re.search(r"__version__ = '([\d.]+)", version.read_text())[1] + "\n")
     for name in files:
         if not (build / name).exists():
             sys.exit(f"error: {build / name} is missing: this build has no CUDA; run scripts/bootstrap")
         shutil.copy2(build / name, folder / name)
+        subprocess.run(["strip", "--strip-unneeded", str(folder / name)], check=False, stderr=subprocess.DEVNULL)
         # In the bundle the programs find their libraries beside them, and not where this machine keeps its own.
         for library, path in libraries(build / name).items():
             shutil.copy2(os.path.realpath(path), folder / "lib" / library)
@@ -77,8 +82,11 @@ def make(build, wheels, folder, commit, with_nccl=True):
         except ValueError as error:
             sys.exit(f"error: {path} cannot be made small: {error}; use --without-nccl")
         (folder / "lib" / "libnccl.so.2").write_bytes(nccl)
-    for name in ("gpu/gpu.py", "gpu/_gpu_torch.py", "_bench_json.py", "_options.py", "_run.py"):
+    for name in ("gpu/gpu.py", "gpu/_gpu_product.py", "gpu/_gpu_torch.py", "_bench_json.py", "_options.py",
+                 "_run.py"):
         shutil.copy2(REPO / "bench" / name, folder / "bench" / name)
+    for name in HARNESS:
+        shutil.copy2(REPO / "tests" / "harness" / f"{name}.py", folder / "tests" / "harness" / f"{name}.py")
     (folder / "COMMIT").write_text(commit + "\n")
     (folder / "run").write_text(RUN)
     (folder / "run").chmod(0o755)

@@ -9,7 +9,8 @@ import tempfile
 import unittest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(REPO / "bench"), str(REPO / "bench" / "gpu"), str(REPO / "scripts" / "lib")]
+sys.path[:0] = [str(REPO / "bench"), str(REPO / "bench" / "gpu"), str(REPO / "scripts" / "lib"),
+                str(REPO / "tests" / "harness")]
 import gpu  # noqa: E402
 import gpu_bundle  # noqa: E402
 
@@ -69,12 +70,13 @@ class Bundle(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         self.assertEqual(set(report["units"]), set(gpu.METRICS))
-        self.assertEqual(set(report["metrics"]), set(gpu.TRAINING))
+        self.assertEqual(set(report["metrics"]), {*gpu.TRAINING, *gpu.PRODUCT})
         for name, metric in report["metrics"].items():
             self.assertEqual(metric["unit"], report["units"][name])
         self.assertEqual(set(report["left_out"]), {*gpu.RATES, *gpu.NCCL})
         self.assertTrue(all(report["checks"].values()), report["checks"])
         self.assertEqual(report["metrics"]["repeated_micro_batches_equal"]["value"], 3)
+        self.assertEqual(report["metrics"]["digests_equal"]["value"], 2)
 
     def test_a_failed_check_fails_the_run(self):
         self.pretend([GPU, {"check": "squares_float", "ok": False, "detail": "squares[0]: ..."}])

@@ -1,0 +1,112 @@
+"""Measures the whole product on one GPU: three trainers share it, and some of them are killed or frozen."""
+import contextlib
+import pathlib
+import signal
+import statistics
+import tempfile
+import time
+
+from _bench_json import HIGHER, LOWER
+from cluster import Cluster
+from jobs import small_job, text_file
+from live_processes import kill
+from timelines import completions
+from waiting import wait_until
+
+# `ROWS` has the direction, the unit and the target of each figure. A target of None depends on the length of a step.
+ROWS = {
+    "kill_to_next_step": (LOWER, "s", None),
+    "kills_survived": (HIGHER, "kills", None),
+    "steps_redone_after_kills": (LOWER, "steps", 0),
+    "freeze_to_next_step": (LOWER, "s", None),
+    "exchanged_by_nccl": (HIGHER, "share of looks", None),
+    "digests_equal": (HIGHER, "jobs", 2),
+}
+NODE, TRAINERS = "gpu", 3
+# Ranks notice a peer that does nothing after `DEADLINE_SECONDS`. A kill or a freeze may cost a second more than a step.
+DEADLINE_SECONDS, MOST_SECONDS = 2, 1
+WAIT_SECONDS = 120
+
+
+class Product:
+    """Runs a job of three trainers on one node, whose GPU they share."""
+
+    def __init__(self, folder, device, steps, model):
+        self.folder, self.steps, self.model = pathlib.Path(folder), steps, model
+        self.text = text_file(folder)
+        # `by_nccl` says of each moment at which the job was looked at whether its ranks exchanged by NCCL.
+        self.by_nccl = []
+        flags = ["--gpu-share", str(TRAINERS)]
+        environment = {} if device == "fake" else {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_MAX_CTAS": "1"}
+        self.options = {"nodes": (NODE,), "worker_flags": {NODE: flags}, "worker_env": {NODE: environment}}
+        if device == "fake":
+            self.options["device"] = device
+
+    @contextlib.contextmanager
+    def running(self, name):
+        spec = small_job(name, self.text, steps=self.steps, workers=TRAINERS)
+        spec["spec"]["model"].update(self.model)
+        with Cluster(self.folder / name, **self.options) as cluster:
+            cluster.start()
+            cluster.submit(spec)
+            yield cluster
+
+    def digest(self, cluster, name):
+        status = cluster.await_end(name, WAIT_SECONDS)
+        if status["state"] != "SUCCEEDED":
+            raise RuntimeError(f"job {name} is {status['state']}: {status['reason']}")
+        return status["state_digest"]
+
+    def await_members(self, cluster, name):
+        """Waits until several trainers step together. Returns the seconds of a step of theirs."""
+        def stepping():
+            members = len(cluster.status(name).get("members", []))
+            done = sorted(completions(cluster.marks()).values())[-6:]
+            return members > 1 and len(done) == 6 and [b - a for a, b in zip(done, done[1:])]
+        normal = statistics.median(wait_until(stepping, WAIT_SECONDS, "several trainers to step", poll=0.05))
+        self.by_nccl.append(cluster.status(name).get("exchange") == "by NCCL")
+        return normal
+
+    def hurt(self, cluster, name, sig):
+        """Sends a signal to one member. Returns the seconds until the others have made a step, and those of a step."""
+        normal = self.await_members(cluster, name)
+        members = [member["trainer"] for member in cluster.status(name)["members"]]
+        pid = next(pid for pid in cluster.nodes[NODE].pids("trainer") if members[-1] in arguments(pid))
+        before = max(completions(cluster.marks()))
+        start = time.monotonic()
+        kill([pid], sig)
+        def next_step():
+            return [t for step, t in completions(cluster.marks()).items() if step > before + 1 and t > start]
+        seconds = min(wait_until(next_step, WAIT_SECONDS, "the next step")) - start
+        if sig == signal.SIGSTOP:
+            kill([pid])
+        return seconds, normal
+
+
+def arguments(pid):
+    with contextlib.suppress(OSError):
+        return pathlib.Path("/proc", str(pid), "cmdline").read_bytes().decode().split("\0")
+    return []
+
+
+def measure(report, device, kills):
+    """Adds the rows to the report."""
+    small = device == "fake"
+    model = {} if small else {"layers": 6, "heads": 8, "width": 512, "context": 256}
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
+        product = Product(folder, device, 300 if small else 3000, model)
+        with product.running("undisturbed") as cluster:
+            digests = [product.digest(cluster, "undisturbed")]
+        with product.running("killed") as cluster:
+            hurt = [product.hurt(cluster, "killed", signal.SIGKILL) for _ in range(kills)]
+            freeze, normal = product.hurt(cluster, "killed", signal.SIGSTOP)
+            digests.append(product.digest(cluster, "killed"))
+            redone = cluster.status("killed")["steps_redone"]
+    seconds = [row[0] for row in hurt]
+    report.add("kill_to_next_step", statistics.median(seconds), "s",
+               target=statistics.median(row[1] for row in hurt) + MOST_SECONDS)
+    report.add("kills_survived", len(seconds), "kills", target=kills)
+    report.add("steps_redone_after_kills", redone, "steps", target=0)
+    report.add("freeze_to_next_step", freeze, "s", target=normal + DEADLINE_SECONDS + MOST_SECONDS)
+    report.add("exchanged_by_nccl", statistics.mean(product.by_nccl), "share of looks")
+    report.add("digests_equal", digests.count(digests[0]), "jobs", target=2)
