@@ -9,18 +9,18 @@ import time
 from _bench_json import HIGHER, LOWER
 from cluster import Cluster
 from jobs import small_job, text_file
-from live_processes import kill
+from live_processes import kill, processes
 from timelines import completions
 from waiting import wait_until
 
-# `ROWS` has the direction, the unit and the target of each figure. A target of None depends on the length of a step.
+# `ROWS` has the direction and the unit of each figure.
 ROWS = {
-    "kill_to_next_step": (LOWER, "s", None),
-    "kills_survived": (HIGHER, "kills", None),
-    "steps_redone_after_kills": (LOWER, "steps", 0),
-    "freeze_to_next_step": (LOWER, "s", None),
-    "exchanged_by_nccl": (HIGHER, "share of looks", None),
-    "digests_equal": (HIGHER, "jobs", 2),
+    "kill_to_next_step": (LOWER, "s"),
+    "kills_survived": (HIGHER, "kills"),
+    "steps_redone_after_kills": (LOWER, "steps"),
+    "freeze_to_next_step": (LOWER, "s"),
+    "exchanged_by_nccl": (HIGHER, "share of looks"),
+    "digests_equal": (HIGHER, "jobs"),
 }
 NODE, TRAINERS = "gpu", 3
 # Ranks notice a peer that does nothing after `DEADLINE_SECONDS`. A kill or a freeze may cost a second more than a step.
@@ -31,14 +31,14 @@ WAIT_SECONDS = 120
 class Product:
     """Runs a job of three trainers on one node, whose GPU they share."""
 
-    def __init__(self, folder, device, steps, model):
+    def __init__(self, folder, device, env, steps, model):
         self.folder, self.steps, self.model = pathlib.Path(folder), steps, model
         self.text = text_file(folder)
         # `by_nccl` says of each moment at which the job was looked at whether its ranks exchanged by NCCL.
         self.by_nccl = []
         flags = ["--gpu-share", str(TRAINERS)]
         environment = {} if device == "fake" else {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_MAX_CTAS": "1"}
-        self.options = {"nodes": (NODE,), "worker_flags": {NODE: flags}, "worker_env": {NODE: environment}}
+        self.options = {"nodes": (NODE,), "env": env, "worker_flags": {NODE: flags}, "worker_env": {NODE: environment}}
         if device == "fake":
             self.options["device"] = device
 
@@ -71,30 +71,24 @@ class Product:
         """Sends a signal to one member. Returns the seconds until the others have made a step, and those of a step."""
         normal = self.await_members(cluster, name)
         members = [member["trainer"] for member in cluster.status(name)["members"]]
-        pid = next(pid for pid in cluster.nodes[NODE].pids("trainer") if members[-1] in arguments(pid))
+        pids = [pid for pid, _ in processes(members[-1])]
         before = max(completions(cluster.marks()))
         start = time.monotonic()
-        kill([pid], sig)
+        kill(pids, sig)
         def next_step():
             return [t for step, t in completions(cluster.marks()).items() if step > before + 1 and t > start]
         seconds = min(wait_until(next_step, WAIT_SECONDS, "the next step")) - start
         if sig == signal.SIGSTOP:
-            kill([pid])
+            kill(pids)
         return seconds, normal
 
 
-def arguments(pid):
-    with contextlib.suppress(OSError):
-        return pathlib.Path("/proc", str(pid), "cmdline").read_bytes().decode().split("\0")
-    return []
-
-
-def measure(report, device, kills):
-    """Adds the rows to the report."""
+def measure(report, device, env, kills):
+    """Adds the rows to the report. `env` is what the programs need beside the environment of this process."""
     small = device == "fake"
     model = {} if small else {"layers": 6, "heads": 8, "width": 512, "context": 256}
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
-        product = Product(folder, device, 300 if small else 3000, model)
+        product = Product(folder, device, env, 300 if small else 3000, model)
         with product.running("undisturbed") as cluster:
             digests = [product.digest(cluster, "undisturbed")]
         with product.running("killed") as cluster:
@@ -102,11 +96,14 @@ def measure(report, device, kills):
             freeze, normal = product.hurt(cluster, "killed", signal.SIGSTOP)
             digests.append(product.digest(cluster, "killed"))
             redone = cluster.status("killed")["steps_redone"]
-    seconds = [row[0] for row in hurt]
-    report.add("kill_to_next_step", statistics.median(seconds), "s",
-               target=statistics.median(row[1] for row in hurt) + MOST_SECONDS)
-    report.add("kills_survived", len(seconds), "kills", target=kills)
-    report.add("steps_redone_after_kills", redone, "steps", target=0)
-    report.add("freeze_to_next_step", freeze, "s", target=normal + DEADLINE_SECONDS + MOST_SECONDS)
-    report.add("exchanged_by_nccl", statistics.mean(product.by_nccl), "share of looks")
-    report.add("digests_equal", digests.count(digests[0]), "jobs", target=2)
+
+    def add(name, value, target=None):
+        report.add(name, value, ROWS[name][1], target=target)
+
+    add("kill_to_next_step", statistics.median(seconds for seconds, _ in hurt),
+        statistics.median(step for _, step in hurt) + MOST_SECONDS)
+    add("kills_survived", len(hurt), kills)
+    add("steps_redone_after_kills", redone, 0)
+    add("freeze_to_next_step", freeze, normal + DEADLINE_SECONDS + MOST_SECONDS)
+    add("exchanged_by_nccl", statistics.mean(product.by_nccl))
+    add("digests_equal", digests.count(digests[0]), 2)

@@ -37,12 +37,12 @@ ROWS = {
     "ready_seconds": (LOWER, "s", None),
 }
 TRAINING = {**SPEED, **{name: better for name, (better, _, _) in ROWS.items()}}
-PRODUCT = {name: better for name, (better, _, _) in _gpu_product.ROWS.items()}
+PRODUCT = {name: better for name, (better, _) in _gpu_product.ROWS.items()}
 METRICS = {**RATES, **NCCL, **TRAINING, **PRODUCT}
 # `UNITS` has the unit of each row, so that a run that measures little still shows all that there is to measure.
 UNITS = {**dict.fromkeys((*RATES, *NCCL), "GB/s"), "gpt2_tokens_per_second": "tokens/s",
          "gpt2_share_outside_of_passes": "share",
-         **{name: unit for name, (_, unit, _) in (*ROWS.items(), *_gpu_product.ROWS.items())}}
+         **{name: row[1] for name, row in (*ROWS.items(), *_gpu_product.ROWS.items())}}
 # `SKIPS` maps the name of a skipped part to the metrics that are then left out.
 SKIPS = {"kernels": RATES, "nccl": NCCL, "nccl bandwidth": NCCL, "training": TRAINING, "product": PRODUCT}
 # `SMALL` has the sizes of GPT-2 in a run with --smoke.
@@ -96,18 +96,26 @@ def torch_is_missing(torch):
     return ""
 
 
+def what_torch_needs(report, part):
+    """Returns the environment in which our programs find LibTorch, or skips the part and returns None."""
+    if report.args.device == "fake":
+        return {}
+    torch = machines_torch()
+    if missing := torch_is_missing(torch):
+        skip(report, part, missing)
+        return None
+    return {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), torch[0]]))}
+
+
 def train(report):
     """Measures training. On a GPU it needs a LibTorch with CUDA of the version that the program was built with."""
-    options, environment = list(SMALL if report.args.smoke else ()), dict(os.environ)
+    options = list(SMALL if report.args.smoke else ())
     if report.args.device == "fake":
         options += ["--device=fake"]
-    else:
-        torch = machines_torch()
-        missing = torch_is_missing(torch)
-        if missing:
-            return skip(report, "training", missing)
-        environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), torch[0]]))
-    done = subprocess.run([program(TRAIN), *options], stdout=subprocess.PIPE, text=True, env=environment)
+    needs = what_torch_needs(report, "training")
+    if needs is None:
+        return
+    done = subprocess.run([program(TRAIN), *options], stdout=subprocess.PIPE, text=True, env={**os.environ, **needs})
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     if done.returncode != 0:
         report.fail(f"{TRAIN} exited with {done.returncode}: {rows[-1:]}")
@@ -128,15 +136,14 @@ def train(report):
 def product(report):
     """Measures three trainers on one GPU. Like training, that needs a LibTorch of the version of the programs."""
     if not pathlib.Path(program(PROGRAM)).with_name("rekindle-trainer").exists():
-        return skip(report, "product", "the product's programs are not here")
-    if report.args.device != "fake":
-        torch = machines_torch()
-        if missing := torch_is_missing(torch):
-            return skip(report, "product", missing)
-        os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), torch[0]]))
+        skip(report, "product", "the product's programs are not here")
+        return
+    needs = what_torch_needs(report, "product")
+    if needs is None:
+        return
     try:
-        _gpu_product.measure(report, report.args.device, 1 if report.args.smoke else 10)
-    except (RuntimeError, TimeoutError, StopIteration) as error:
+        _gpu_product.measure(report, report.args.device, needs, 1 if report.args.smoke else 10)
+    except (RuntimeError, TimeoutError) as error:
         skip(report, "product", f"it broke off: {error}")
         report.fail(f"three trainers on one GPU: {error}")
 
