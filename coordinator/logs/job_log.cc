@@ -148,12 +148,15 @@ absl::Status JobLog::BeginFile(double at) {
   return absl::OkStatus();
 }
 
-absl::Status JobLog::MakeRoom(double at) {
+absl::Status JobLog::MakeRoom(int64_t bytes, double at) {
   const int64_t file_bytes = std::clamp(options_.bytes / kFilesOfALog, kSmallestFile, kLargestFile);
   if (!newest_ && !files_.empty()) Reopen();
-  if (newest_ && newest_->bytes() - head_bytes_ < file_bytes) return absl::OkStatus();
-  if (absl::Status begun = BeginFile(at); !begun.ok()) return begun;
-  while (files_.size() > 1 && bytes_ + file_bytes > options_.bytes) Remove(files_.begin()->first);
+  const int64_t records_bytes = newest_ ? newest_->bytes() - head_bytes_ : 0;
+  // A record that is larger than `file_bytes` has a file of its own.
+  if (!newest_ || (records_bytes > 0 && records_bytes + bytes > file_bytes)) {
+    if (absl::Status begun = BeginFile(at); !begun.ok()) return begun;
+  }
+  while (files_.size() > 1 && bytes_ + bytes > options_.bytes) Remove(files_.begin()->first);
   return absl::OkStatus();
 }
 
@@ -169,8 +172,9 @@ absl::Status JobLog::Append(const v1::LogPiece& piece, const std::string& incarn
   record.set_incarnation(incarnation);
   *record.mutable_piece() = piece;
   record.mutable_piece()->set_gone(piece.begin() - before.end);
-  if (absl::Status room = MakeRoom(at); !room.ok()) return room;
-  if (absl::Status added = newest_->Append(record); !added.ok()) return added;
+  const std::string framed = FrameLogRecord(record);
+  if (absl::Status room = MakeRoom(static_cast<int64_t>(framed.size()), at); !room.ok()) return room;
+  if (absl::Status added = newest_->Append(framed); !added.ok()) return added;
   LogFile& file = files_.rbegin()->second;
   bytes_ += newest_->bytes() - file.bytes;
   file.bytes = newest_->bytes();

@@ -24,7 +24,7 @@ namespace rekindle::coordinator {
 class JobLog {
  public:
   struct Options {
-    // All files of the log together have at most `bytes` bytes, plus one file.
+    // All files of the log together have at most `bytes` bytes, or one file if `bytes` is less than a record.
     int64_t bytes = 64 << 20;
     WriteCall write;
   };
@@ -84,7 +84,8 @@ class JobLog {
   void Take(const v1::LogPiece& piece, const std::string& incarnation, double at);
   v1::LogRecord MakeHead(double at) const;
   absl::Status BeginFile(double at);
-  absl::Status MakeRoom(double at);
+  // Makes room for a record of `bytes` bytes in the newest file or in a new one, for which the oldest files may go.
+  absl::Status MakeRoom(int64_t bytes, double at);
   void Remove(int64_t file);
   void ForgetTrainers();
 

@@ -182,6 +182,24 @@ TEST_F(JobLogTest, TheOldestFilesGoAndTheReaderIsToldHowManyLines) {
   EXPECT_EQ(ReadAll(log, &tail), lines);
 }
 
+TEST_F(JobLogTest, HoweverLargeThePiecesAreTheLimitHoldsAndMostOfItIsUsed) {
+  constexpr int64_t kBytes = 1 << 20;
+  JobLog log = Open(kBytes);
+  int64_t written = 0;
+  for (int i = 0; i < 400; ++i) {
+    // The pieces have from 1 KiB to 160 KiB: more than the eighth of the limit that is the size of a file.
+    const std::vector<std::string> lines(static_cast<size_t>(1 + (i * 67) % 160), std::string(1023, 'x'));
+    ASSERT_TRUE(log.Append(Piece(kA, written, lines), "f", i).ok());
+    written += static_cast<int64_t>(lines.size()) << 10;
+    ASSERT_EQ(EndOf(log, kA), written);
+    ASSERT_LE(log.bytes(), kBytes) << "after piece " << i;
+    if (written > 2 * kBytes) {
+      // A file and the next piece may be 160 KiB each.
+      ASSERT_GE(log.bytes(), kBytes - (320 << 10)) << "after piece " << i;
+    }
+  }
+}
+
 TEST_F(JobLogTest, AReaderGoesOnWhereItWasWhileFilesComeAndGo) {
   JobLog log = Open();
   LogCursor cursor;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "common/files/file.h"
@@ -15,7 +16,7 @@ absl::StatusOr<LogSegment> LogSegment::Create(const std::string& path, const v1:
   common::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return common::ErrnoStatus(errno, "cannot make", path);
   LogSegment segment(path, std::move(file), 0, std::move(write));
-  if (absl::Status begun = segment.Append(head); !begun.ok()) {
+  if (absl::Status begun = segment.Append(FrameLogRecord(head)); !begun.ok()) {
     unlink(path.c_str());
     return begun;
   }
@@ -29,11 +30,10 @@ absl::StatusOr<LogSegment> LogSegment::Reopen(const std::string& path, int64_t b
   return LogSegment(path, std::move(file), bytes, std::move(write));
 }
 
-absl::Status LogSegment::Append(const v1::LogRecord& record) {
+absl::Status LogSegment::Append(std::string_view framed) {
   if (torn_ && ftruncate(file_.get(), bytes_) != 0)
     return common::ErrnoStatus(errno, "cannot cut off the end of", path_);
   torn_ = false;
-  const std::string framed = FrameLogRecord(record);
   for (size_t at = 0; at < framed.size();) {
     const ssize_t put = write_(file_.get(), framed.data() + at, framed.size() - at);
     if (put < 0 && errno == EINTR) continue;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,9 +29,9 @@ class LogSegment {
   // Opens an existing file to append to it. Its readable records end at `bytes`, and what stands after them is cut off.
   static absl::StatusOr<LogSegment> Reopen(const std::string& path, int64_t bytes, WriteCall write);
 
-  // Appends a record. After OK every later process on this machine sees the whole record, and an error leaves the file
-  // as it was. The file is not synced, so a power cut may take the record.
-  absl::Status Append(const v1::LogRecord& record);
+  // Appends a record, as FrameLogRecord gives it. After OK every later process on this machine sees the whole record,
+  // and an error leaves the file as it was. The file is not synced, so a power cut may take the record.
+  absl::Status Append(std::string_view framed);
   // Makes sure that a power cut cannot take any record that was appended. Sync takes as long as the disk needs.
   absl::Status Sync();
   int64_t bytes() const { return bytes_; }
