@@ -21,21 +21,51 @@ METRICS = {"memory_growth": LOWER, "database_growth": LOWER, "event_growth": LOW
            "nodes": NEITHER, "jobs": NEITHER}
 
 
-def play(args):
-    """Runs rekindle-bench-long-life and returns its figures.
+class Life:
+    """Runs rekindle-bench-long-life, which plays a window of the life by turns.
 
     The core in it keeps 0.8 times as many finished jobs as end in a tenth of the time, so that their number no longer
     grows after that tenth. It keeps at most as many as a coordinator does by default."""
-    keep = max(1, min(KEPT, int(0.8 * args.jobs_a_year * args.days / DAYS_OF_A_YEAR / 10)))
-    with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
-        sizes = {"nodes": args.nodes, "days": args.days, "jobs-a-year": args.jobs_a_year, "keep-jobs": keep,
-                 "seed": args.seed, "folder": folder}
+
+    def __init__(self, args, window, folder):
+        keep = max(1, min(KEPT, int(0.8 * args.jobs_a_year * args.days / DAYS_OF_A_YEAR / 10)))
+        sizes = {"window": window, "nodes": args.nodes, "days": args.days, "jobs-a-year": args.jobs_a_year,
+                 "keep-jobs": keep, "seed": args.seed, "folder": folder}
         flags = [word for name, value in sizes.items() for word in (f"--{name}", str(value))]
-        done = subprocess.run([program("rekindle-bench-long-life"), *flags], capture_output=True, text=True,
-                              check=False)
-    if done.returncode != 0:
-        sys.exit(f"error: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+        self.process = subprocess.Popen([program("rekindle-bench-long-life"), *flags], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.figures = None
+
+    def read(self):
+        """Waits until the program has played a turn, or its whole life."""
+        line = self.process.stdout.readline()
+        if line.startswith("{"):
+            self.figures = json.loads(line)
+        elif not line:
+            sys.exit(f"error: {' '.join(self.process.args)} ended with exit code {self.process.wait()}")
+
+    def turn(self):
+        if self.figures is None:
+            print(file=self.process.stdin, flush=True)
+            self.read()
+
+
+def play(args):
+    """Returns the figures of the first window and of the last one, which are played by turns."""
+    memory = MEMORY if os.path.isdir(MEMORY) else None
+    with tempfile.TemporaryDirectory(dir=memory) as early, tempfile.TemporaryDirectory(dir=memory) as late:
+        lives = [Life(args, "first", early), Life(args, "last", late)]
+        try:
+            for life in lives:
+                life.read()
+            while any(life.figures is None for life in lives):
+                for life in lives:
+                    life.turn()
+        finally:
+            for life in lives:
+                life.process.kill()
+                life.process.wait()
+        return [life.figures for life in lives]
 
 
 def main():
@@ -46,17 +76,17 @@ def main():
     p.size("seed", 1, smoke=1, text="of all that is drawn")
     args = p.parse()
     report = Report("long_life", METRICS, args)
-    got = play(args)
-    first, last, counts = got["first"], got["last"], got["counts"]
-    for at, sample in (("a tenth", first), ("the end", last)):
-        print(f"at {at}: {sample['rss_bytes'] / 1e6:.1f} MB of memory, {sample['database_bytes'] / 1e6:.1f} MB on "
+    early, late = play(args)
+    first, last, counts = late["tenth"], late["end"], late["counts"]
+    for at, sample in (("after a tenth", early["end"]), ("at the end", last)):
+        print(f"{at}: {sample['rss_bytes'] / 1e6:.1f} MB of memory, {sample['database_bytes'] / 1e6:.1f} MB on "
               f"disk, {sample['event_us']:.1f} us an event; {sample['nodes_known']} nodes and "
               f"{sample['jobs_known']} jobs known", file=sys.stderr)
     print(json.dumps(counts), file=sys.stderr)
     target = MOST_GROWTH if args.days >= SETTLED else None
     report.add("memory_growth", last["rss_bytes"] / first["rss_bytes"], "of a tenth's", target=target)
     report.add("database_growth", last["database_bytes"] / first["database_bytes"], "of a tenth's", target=target)
-    report.add("event_growth", last["event_us"] / first["event_us"], "of a tenth's", target=target)
+    report.add("event_growth", last["event_us"] / early["end"]["event_us"], "of a tenth's", target=target)
     waiting = counts["jobs_submitted"] - counts["jobs_started"] - counts["jobs_active"]
     not_admitted = (counts["nodes_came"] - counts["nodes_admitted"] + counts["jobs_refused"] + counts["jobs_failed"]
                     + max(0, waiting))
