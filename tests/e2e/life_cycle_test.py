@@ -199,12 +199,17 @@ class JobFileTest(ClusterTest):
         self.assertEqual(len(secret), 32)
         forms = [secret, secret.hex().encode(), secret.hex().upper().encode(), base64.b64encode(secret)[:40],
                  base64.urlsafe_b64encode(secret)[:40]]
-        files = [path for path in store.parent.rglob("*") if path.is_file()]
-        self.assertGreater(len(files), 3)
-        for path in files:
-            content = path.read_bytes()
+        looked_at = 0
+        for path in store.parent.rglob("*"):
+            try:
+                content = path.read_bytes() if path.is_file() else b""
+            except FileNotFoundError:
+                # The files of an old checkpoint are removed while the job trains.
+                continue
+            looked_at += bool(content)
             for form in forms:
                 self.assertNotIn(form, content, path)
+        self.assertGreater(looked_at, 3)
 
     def test_the_store_knows_the_job_and_that_it_is_over(self):
         cluster = self.cluster(nodes=("n1", "n2"))
