@@ -31,7 +31,7 @@ class EngineFinishTest : public EngineTest {
     EXPECT_LT(Newest(store_), kSteps);
   }
   void AwaitFinishing() {
-    ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::FINISHING || Ended(s); }));
+    ASSERT_TRUE(coordinator_->Await(HasMadeAllSteps));
     ASSERT_EQ(coordinator_->Status().state(), v1::FINISHING) << coordinator_->Status().DebugString();
     EXPECT_THAT(coordinator_->Status().reason(), HasSubstr("the store of this test is full"));
   }

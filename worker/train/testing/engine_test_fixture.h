@@ -24,6 +24,9 @@ inline bool Ended(const v1::JobStatus& status) {
   return status.state() == v1::SUCCEEDED || status.state() == v1::FAILED;
 }
 
+// Returns whether the job makes no more steps: it is over, or only its final state is not saved yet.
+inline bool HasMadeAllSteps(const v1::JobStatus& status) { return status.state() == v1::FINISHING || Ended(status); }
+
 class EngineTest : public testing::Test {
  protected:
   // A BeforeBackward hook is called before each backward of a trainer, on the trainer's thread. It gets the trainer's
@@ -40,7 +43,8 @@ class EngineTest : public testing::Test {
     coordinator_.reset();
   }
 
-  // Starts a job with `trainers` trainers and returns when all of them step together.
+  // Starts a job with `trainers` trainers and returns when all of them step together, or when a short job has made all
+  // its steps before this thread looked.
   void Start(const TrainSpec& spec, int trainers, BeforeBackward before_backward = {}) {
     spec_ = spec;
     if (before_backward) before_backward_ = std::move(before_backward);
@@ -49,8 +53,9 @@ class EngineTest : public testing::Test {
     coordinator_.emplace(spec_, min_workers_, coordinator_pace_);
     if (has_spare_) coordinator_->AddSpare("spare");
     for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
-    ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.members_size() == trainers || Ended(s); }))
-        << coordinator_->Status().DebugString();
+    ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) {
+      return s.members_size() == trainers || HasMadeAllSteps(s);
+    })) << coordinator_->Status().DebugString();
   }
   LocalTrainer& Add(const std::string& node) {
     LocalTrainerOptions options = ModelOptions();
