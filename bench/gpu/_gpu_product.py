@@ -88,7 +88,7 @@ def measure(report, device, env, kills):
     small = device == "fake"
     model = {} if small else {"layers": 6, "heads": 8, "width": 512, "context": 256}
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
-        product = Product(folder, device, env, 80 if small else 3000, model)
+        product = Product(folder, device, env, 150 if small else 3000, model)
         with product.running("undisturbed") as cluster:
             digests = [product.digest(cluster, "undisturbed")]
         with product.running("killed") as cluster:

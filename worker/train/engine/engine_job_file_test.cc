@@ -64,7 +64,7 @@ TEST_F(EngineJobFileTest, AResultSavedElsewhereIsOverThere) {
   StartJob(1, [&](size_t, int64_t step) {
     if (step == 25 && !broke.exchange(true)) store_.SetBroken(true);
   });
-  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::FINISHING || Ended(s); }));
+  ASSERT_TRUE(coordinator_->Await(HasMadeAllSteps));
   ASSERT_EQ(coordinator_->Status().state(), v1::FINISHING) << coordinator_->Status().DebugString();
   EXPECT_FALSE(IsOver(store_.job_file()));
   core::ResumeJob elsewhere{LocalCoordinator::kUid};
