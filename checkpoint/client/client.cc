@@ -71,33 +71,51 @@ class Client : public CheckpointClient {
   }
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const JobFile& job_file, const Retention& retention,
                                             double wait_seconds) override;
+  absl::Status KeepManifest(Manifest manifest) override;
   absl::Status WriteJobFile(int generation, const std::string& text, double seconds) override;
   absl::StatusOr<std::string> ReadJobFile() override;
   absl::StatusOr<SearchResult> FindNewest(bool verify) override { return Find("", verify); }
   absl::StatusOr<SearchResult> FindNamed(const std::string& name, bool verify) override { return Find(name, verify); }
-  absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) override;
+  absl::StatusOr<Restored> RestoreShards(int generation, const std::string& name, int64_t total,
+                                         const ReadShard& read) override;
   absl::StatusOr<ServiceInfo> GetInfo() override;
   void Cancel() override { core_.channel().Cancel(); }
 
  private:
   absl::StatusOr<SearchResult> Find(const std::string& name, bool verify);
+  absl::StatusOr<v1::WriteManifestRequest> RequestFor(Manifest manifest);
   // Asks the service for the shard `index`, or, if there is no index, for the manifest alone.
   absl::StatusOr<v1::RestoreReply> AskFor(int generation, const std::string& name, std::optional<int> index);
   absl::StatusOr<RestoredShard> RestoreShard(int generation, const std::string& name, const Manifest& manifest,
-                                             int index, const MutableState& state, KeptMappings& mappings);
+                                             int index, const ReadShard& read_shard, KeptMappings& mappings);
 
   ClientCore core_;
 };
 
-absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const JobFile& job_file,
-                                                  const Retention& retention, double wait_seconds) {
+absl::StatusOr<v1::WriteManifestRequest> Client::RequestFor(Manifest manifest) {
   manifest.job_uid = core_.options().job_uid;
   manifest.writer = SafeName(core_.options().trainer);
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
   v1::WriteManifestRequest request;
   request.set_store(core_.options().store);
-  ToProto(retention, request.mutable_retention());
   ToProto(manifest, request.mutable_manifest());
+  return request;
+}
+
+absl::Status Client::KeepManifest(Manifest manifest) {
+  absl::StatusOr<v1::WriteManifestRequest> request = RequestFor(std::move(manifest));
+  if (!request.ok()) return request.status();
+  request->set_memory_only(true);
+  v1::WriteManifestReply reply;
+  return core_.Call(&CheckpointsStub::WriteManifest, *request, &reply);
+}
+
+absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const JobFile& job_file,
+                                                  const Retention& retention, double wait_seconds) {
+  absl::StatusOr<v1::WriteManifestRequest> made = RequestFor(std::move(manifest));
+  if (!made.ok()) return made.status();
+  v1::WriteManifestRequest& request = *made;
+  ToProto(retention, request.mutable_retention());
   request.set_job_file(job_file.text);
   request.set_needs_job_file(job_file.required);
   const double until = common::SteadySeconds() + wait_seconds;
@@ -190,7 +208,7 @@ absl::StatusOr<std::vector<common::SharedMemory>> MapPlanes(const v1::RestoreRep
 }
 
 absl::StatusOr<RestoredShard> Client::RestoreShard(int generation, const std::string& name, const Manifest& manifest,
-                                                   int index, const MutableState& state, KeptMappings& mappings) {
+                                                   int index, const ReadShard& read_shard, KeptMappings& mappings) {
   const auto planes = static_cast<size_t>(PlanesOf(manifest));
   const auto refs = std::span(manifest.shards).subspan(planes * static_cast<size_t>(index), planes);
   const double until = common::SteadySeconds() + core_.options().patience_seconds;
@@ -203,9 +221,8 @@ absl::StatusOr<RestoredShard> Client::RestoreShard(int generation, const std::st
     auto mapped = MapPlanes(*reply, refs, mappings);
     if (absl::IsNotFound(mapped.status()) && common::SteadySeconds() < until) continue;
     const absl::StatusOr<ReadState> read =
-        !mapped.ok()
-            ? mapped.status()
-            : ReadPlanes(mapped->front().span(), planes > 1 ? mapped->back().span() : std::span<uint8_t>(), state);
+        !mapped.ok() ? mapped.status()
+                     : read_shard(mapped->front().span(), planes > 1 ? mapped->back().span() : std::span<uint8_t>());
     for (int plane = 0; mapped.ok() && plane < reply->paths_size(); ++plane) {
       // A segment of the service's memory tier keeps its shard. Later shards come in other segments, so the mapping
       // would not be used again and is not kept.
@@ -234,7 +251,8 @@ absl::Status CheckCoverage(const std::string& name, std::vector<ShardRange> rang
                      : absl::DataLossError(absl::StrCat(name, ": its shards do not cover the state"));
 }
 
-absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name, const MutableState& state) {
+absl::StatusOr<Restored> Client::RestoreShards(int generation, const std::string& name, int64_t total,
+                                               const ReadShard& read) {
   const auto reply = AskFor(generation, name, std::nullopt);
   if (!reply.ok()) return reply.status();
   auto manifest = FromProto(reply->manifest());
@@ -248,7 +266,7 @@ absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t i = next++; i < count; i = next++) {
-      const auto one = RestoreShard(generation, name, restored.manifest, static_cast<int>(i), state, mappings);
+      const auto one = RestoreShard(generation, name, restored.manifest, static_cast<int>(i), read, mappings);
       if (!shards.Add(i, one)) return;
     }
   };
@@ -258,7 +276,7 @@ absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name
   threads.clear();
   std::vector<ShardRange> ranges;
   absl::Status status = shards.Take(&ranges, &restored.bytes_from);
-  if (status.ok()) status = CheckCoverage(name, std::move(ranges), state.total);
+  if (status.ok()) status = CheckCoverage(name, std::move(ranges), total);
   if (!status.ok()) return status;
   return restored;
 }
@@ -271,6 +289,13 @@ absl::StatusOr<ServiceInfo> Client::GetInfo() {
 }
 
 }  // namespace
+
+absl::StatusOr<Restored> CheckpointClient::Restore(int generation, const std::string& name, const MutableState& state) {
+  return RestoreShards(generation, name, state.total,
+                       [&](std::span<const uint8_t> plane0, std::span<const uint8_t> plane1) {
+                         return ReadPlanes(plane0, plane1, state);
+                       });
+}
 
 absl::StatusOr<std::unique_ptr<CheckpointClient>> CheckpointClient::Create(ClientOptions options) {
   if (options.socket.empty() || options.socket[0] != '/') {

@@ -19,8 +19,10 @@
 #define REKINDLE_CHECKPOINT_CLIENT_CLIENT_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,7 @@
 #include "checkpoint/client/staged_shards.h"
 #include "checkpoint/format/framed_job_file.h"
 #include "checkpoint/format/manifest.h"
+#include "checkpoint/format/planes.h"
 #include "checkpoint/format/retention.h"
 #include "checkpoint/format/state_shards.h"
 
@@ -47,6 +50,10 @@ struct Restored {
   // `bytes_from` counts the bytes by where they were read: "memory", "peer" or "store".
   std::map<std::string, int64_t> bytes_from;
 };
+
+// Takes the planes of a shard, as ReadPlanes() does. The second plane is empty unless the checkpoint is exact.
+using ReadShard =
+    std::function<absl::StatusOr<ReadState>(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1)>;
 
 class CheckpointClient {
  public:
@@ -67,6 +74,10 @@ class CheckpointClient {
   virtual absl::StatusOr<std::string> WriteManifest(Manifest manifest, const JobFile& job_file,
                                                     const Retention& retention, double wait_seconds) = 0;
 
+  // Lets all nodes know a checkpoint whose shards their services hold in memory, so that it can be restored from there.
+  // Nothing is written to the store. Returns FAILED_PRECONDITION if the nodes know of a newer generation.
+  virtual absl::Status KeepManifest(Manifest manifest) = 0;
+
   // Replaces the store's job.json without writing a checkpoint. `generation` is the generation of the caller. The call
   // takes at most `seconds`. FAILED_PRECONDITION means the same as for WriteManifest.
   virtual absl::Status WriteJobFile(int generation, const std::string& text, double seconds) = 0;
@@ -83,10 +94,14 @@ class CheckpointClient {
   // checkpoint is not there, nothing is found and SearchResult::missing says why.
   virtual absl::StatusOr<SearchResult> FindNamed(const std::string& name, bool verify) = 0;
 
-  // Fills `state` from every shard of the manifest `name`, and verifies each shard again as it is read. If `state`
-  // wants only some ranges of the moments, only those are filled. After an error the content of `state` is undefined.
-  // Returns INVALID_ARGUMENT if the state's total differs from the manifest's.
-  virtual absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) = 0;
+  // Reads every shard of the manifest `name`, which is one of a state of `total` elements, and verifies each shard
+  // again as it is read. `read` may be called by several threads at once. Returns its first error, or DATA_LOSS if the
+  // shards do not cover the state.
+  virtual absl::StatusOr<Restored> RestoreShards(int generation, const std::string& name, int64_t total,
+                                                 const ReadShard& read) = 0;
+  // Fills `state` from every shard of the manifest `name`. If `state` wants only some ranges of the moments, only those
+  // are filled. After an error the content of `state` is undefined.
+  absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state);
 
   virtual absl::StatusOr<ServiceInfo> GetInfo() = 0;
 

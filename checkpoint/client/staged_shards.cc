@@ -242,6 +242,7 @@ absl::StatusOr<double> Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
     request.set_xxh3(ref.xxh3);
     request.set_bytes(static_cast<double>(ref.bytes));
     request.set_urgent(snapshot_.urgent);
+    request.set_memory_only(snapshot_.memory_only);
     v1::CommitShardReply reply;
     const absl::Status status =
         core_.Call(&CheckpointsStub::CommitShard, request, &reply, core_.options().commit_seconds);

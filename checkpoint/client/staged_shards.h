@@ -29,6 +29,8 @@ struct SnapshotKey {
   Precision precision = Precision::kExact;
   // `urgent` says that training waits for the snapshot, so its shards are not written at low priority.
   bool urgent = false;
+  // `memory_only` says that the shards are kept in the memory of nodes and not written to the store.
+  bool memory_only = false;
 };
 
 // Holds one rank's shards between Stage and Commit, in shared memory that the service bounds. The destructor gives the
@@ -49,8 +51,8 @@ class StagedShards {
   virtual absl::Status CopySplit(const NextSplit& next) = 0;
   // Returns the refs of all shards, first all of plane 0, then all of plane 1. The refs are valid after Copy.
   virtual const std::vector<ShardRef>& refs() const = 0;
-  // Returns when all shards are durable. Among the planes that wait to be written, plane 0 goes first. If the service
-  // was restarted in between, the shards are sent again.
+  // Returns when all shards are durable, or, if they go to memory only, held by this node's service. Among the planes
+  // that wait to be written, plane 0 goes first. If the service was restarted in between, the shards are sent again.
   virtual absl::Status Commit() = 0;
   // Returns for how many seconds the writes stood still because training had the processors. The result is 0 for urgent
   // snapshots. The caller must call it after Commit.

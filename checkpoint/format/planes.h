@@ -100,6 +100,37 @@ struct ReadState {
   bool exact = false;
 };
 
+// Points to the planes of a shard, which are proven to be well-formed and to belong together. Elements are counted from
+// the first one of the shard.
+struct ShardPlanes {
+  // The fields `index`, `count` and `owner` of the range are 0.
+  ShardRange range;
+  // `exact` says that there are both planes of the precision `exact`.
+  bool exact = false;
+  // `weights` has FP16 halves, or bfloat16 if `exponents` is null. `residuals` and `moments_low` are null unless the
+  // planes are exact.
+  const uint16_t* weights = nullptr;
+  const int8_t* exponents = nullptr;
+  const int16_t* residuals = nullptr;
+  std::array<const uint16_t*, 2> moments = {};
+  std::array<const uint16_t*, 2> moments_low = {};
+  // `exceptions` has the indices of the `exceptions_count` exceptions, and behind them their weights, each of 4 bytes
+  // and not aligned.
+  const uint8_t* exceptions = nullptr;
+  int64_t exceptions_count = 0;
+
+  int64_t elements() const { return range.end - range.begin; }
+};
+// Returns the planes of a shard of a state of `total` elements. If `plane1` is empty, plane 0 is used alone. The memory
+// of the planes must begin at a multiple of 4. Returns INVALID_ARGUMENT unless both planes are well-formed, of one
+// range, and of a state of the same total.
+absl::StatusOr<ShardPlanes> ParsePlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
+                                        int64_t total);
+// Returns whether any of the elements [from, to) is an exception.
+bool HasException(const ShardPlanes& planes, int64_t from, int64_t to);
+// Writes the weights of the elements [from, to). REQUIRES: `from` is a multiple of kernels::kPlaneBlock.
+void MergeWeights(const ShardPlanes& planes, int64_t from, int64_t to, float* weights);
+
 // Copies a shard's elements to their range in `state`, from both planes, or from plane 0 alone if `plane1` is empty. If
 // `state` wants only some ranges of the moments, only those are copied. The memory of the planes must begin at a
 // multiple of 4. Returns INVALID_ARGUMENT and writes nothing unless both planes are well-formed, of one range, and of a

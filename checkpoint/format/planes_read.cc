@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -87,92 +87,58 @@ absl::Status CheckExponents(const Plane& plane) {
   return good ? absl::OkStatus() : Bad("an exponent is out of range");
 }
 
-// Returns the k-th exception's index, or the bits of its weight. They are not aligned if the number of elements is odd.
-uint32_t ExceptionAt(const Plane& plane, int64_t tensor, int64_t k) {
+// Returns the number at place `k` of an array of numbers of 4 bytes, which is not aligned.
+uint32_t NumberAt(const uint8_t* numbers, int64_t k) {
   uint32_t value;
-  std::memcpy(&value, plane.data + BytesOfHalves(plane.head.elements()) + 4 * (tensor * plane.head.exceptions + k), 4);
+  std::memcpy(&value, numbers + static_cast<int64_t>(sizeof(value)) * k, sizeof(value));
   return value;
+}
+int64_t IndexOf(const ShardPlanes& planes, int64_t k) { return NumberAt(planes.exceptions, k); }
+
+// Returns the place of the first exception whose index is not below `from`.
+int64_t FirstException(const ShardPlanes& planes, int64_t from) {
+  int64_t low = 0, high = planes.exceptions_count;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    IndexOf(planes, middle) < from ? low = middle + 1 : high = middle;
+  }
+  return low;
 }
 
 // Checks that each exception is where a residual marks one, and that each such residual has an exception.
-absl::Status CheckExceptions(const Plane& plane) {
-  const int64_t n = plane.head.elements();
-  const int16_t* residual = plane.At<int16_t>(0);
+absl::Status CheckExceptions(const ShardPlanes& planes) {
+  const int64_t n = planes.elements();
   int64_t next = 0;
-  for (int64_t k = 0; k < plane.head.exceptions; ++k) {
-    const int64_t index = ExceptionAt(plane, 0, k);
-    if (index < next || index >= n || residual[index] != kernels::kPlaneException) {
+  for (int64_t k = 0; k < planes.exceptions_count; ++k) {
+    const int64_t index = IndexOf(planes, k);
+    if (index < next || index >= n || planes.residuals[index] != kernels::kPlaneException) {
       return Bad(absl::StrCat("exception ", k, " is out of order or of place"));
     }
     next = index + 1;
   }
-  if (kernels::CountExceptions(residual, n) != plane.head.exceptions) return Bad("an exception is missing");
+  if (kernels::CountExceptions(planes.residuals, n) != planes.exceptions_count) return Bad("an exception is missing");
   return absl::OkStatus();
 }
 
-// Holds the planes of one range of the state, which are proven to belong together.
-struct Planes {
-  Plane first;
-  std::optional<Plane> second;
-
-  ReadState state() const { return {.range = first.head.range, .exact = second.has_value()}; }
-};
-
-absl::StatusOr<Planes> ParsePlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1, int64_t total) {
-  const auto header = ParseSafetensorsHeader(plane0, plane0.size());
+absl::StatusOr<Plane> ParseFile(std::span<const uint8_t> file, int plane, int64_t total) {
+  const auto header = ParseSafetensorsHeader(file, file.size());
   if (!header.ok()) return header.status();
-  const auto first = ParsePlane(plane0, *header, 0, total);
-  if (!first.ok()) return first.status();
-  const PlaneHead& head = first->head;
-  if (head.precision != Precision::kBf16) {
-    if (absl::Status status = CheckExponents(*first); !status.ok()) return status;
-  }
-  if (plane1.empty()) return Planes{*first, std::nullopt};
-  const auto header1 = ParseSafetensorsHeader(plane1, plane1.size());
-  if (!header1.ok()) return header1.status();
-  const auto second = ParsePlane(plane1, *header1, 1, total);
-  if (!second.ok()) return second.status();
-  if (second->head.range != head.range || head.precision != Precision::kExact ||
-      second->head.precision != Precision::kExact) {
-    return Bad("plane 0 and plane 1 are not of one range in the precision exact");
-  }
-  if (absl::Status status = CheckExceptions(*second); !status.ok()) return status;
-  return Planes{*first, *second};
-}
-
-// Writes the weights of the whole range, from its first element on, to `weights`.
-void MergeWeights(const Planes& planes, float* weights) {
-  const Plane& plane0 = planes.first;
-  const Plane* const plane1 = planes.second ? &*planes.second : nullptr;
-  const int64_t n = plane0.head.elements();
-  if (plane0.head.precision == Precision::kBf16) {
-    kernels::MergeBf16(plane0.At<uint16_t>(0), nullptr, n, weights);
-  } else {
-    kernels::MergeHalf(plane0.At<uint16_t>(0), plane0.At<int8_t>(BytesOfHalves(n)),
-                       plane1 == nullptr ? nullptr : plane1->At<int16_t>(0), n, weights);
-  }
-  for (int64_t k = 0; plane1 != nullptr && k < plane1->head.exceptions; ++k) {
-    const uint32_t bits = ExceptionAt(*plane1, 1, k);
-    std::memcpy(weights + ExceptionAt(*plane1, 0, k), &bits, sizeof(bits));
-  }
+  return ParsePlane(file, *header, plane, total);
 }
 
 // Writes the moments of the elements [from, to) of the state. The planes must contain that range.
-void MergeMoments(const Planes& planes, int64_t from, int64_t to, const MutableState& state) {
-  const PlaneHead& head = planes.first.head;
-  const int64_t n = head.elements();
-  const uint16_t* const high = planes.first.At<uint16_t>(0);
-  const uint16_t* const low = planes.second ? planes.second->At<uint16_t>(0) : nullptr;
-  for (const auto& [moment, tensor] : {std::pair{state.first_moment, 1}, {state.second_moment, 2}}) {
-    if (moment == nullptr) continue;
-    const int64_t at = tensor * n + from - head.range.begin;
-    kernels::MergeBf16(high + at, low == nullptr ? nullptr : low + at, to - from,
-                       moment + (from - state.moments_origin));
+void MergeMoments(const ShardPlanes& planes, int64_t from, int64_t to, const MutableState& state) {
+  float* const moments[] = {state.first_moment, state.second_moment};
+  const int64_t at = from - planes.range.begin;
+  for (size_t i = 0; i < std::size(moments); ++i) {
+    if (moments[i] == nullptr) continue;
+    kernels::MergeBf16(planes.moments[i] + at, planes.exact ? planes.moments_low[i] + at : nullptr, to - from,
+                       moments[i] + (from - state.moments_origin));
   }
 }
 
-void MergeMoments(const Planes& planes, const MutableState& state) {
-  const ShardRange& range = planes.first.head.range;
+void MergeMoments(const ShardPlanes& planes, const MutableState& state) {
+  const ShardRange& range = planes.range;
   if (state.moments == nullptr) return MergeMoments(planes, range.begin, range.end, state);
   for (const ElementRange& wanted : *state.moments) {
     const int64_t from = std::max(wanted.begin, range.begin), to = std::min(wanted.end, range.end);
@@ -182,23 +148,70 @@ void MergeMoments(const Planes& planes, const MutableState& state) {
 
 }  // namespace
 
+absl::StatusOr<ShardPlanes> ParsePlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
+                                        int64_t total) {
+  const auto first = ParseFile(plane0, 0, total);
+  if (!first.ok()) return first.status();
+  const PlaneHead& head = first->head;
+  const int64_t n = head.elements();
+  ShardPlanes planes{.range = head.range,
+                     .weights = first->At<uint16_t>(0),
+                     .moments = {first->At<uint16_t>(0) + n, first->At<uint16_t>(0) + 2 * n}};
+  if (head.precision != Precision::kBf16) {
+    if (absl::Status status = CheckExponents(*first); !status.ok()) return status;
+    planes.exponents = first->At<int8_t>(BytesOfHalves(n));
+  }
+  if (plane1.empty()) return planes;
+  const auto second = ParseFile(plane1, 1, total);
+  if (!second.ok()) return second.status();
+  if (second->head.range != head.range || head.precision != Precision::kExact ||
+      second->head.precision != Precision::kExact) {
+    return Bad("plane 0 and plane 1 are not of one range in the precision exact");
+  }
+  planes.exact = true;
+  planes.residuals = second->At<int16_t>(0);
+  planes.moments_low = {second->At<uint16_t>(0) + n, second->At<uint16_t>(0) + 2 * n};
+  planes.exceptions = second->data + BytesOfHalves(n);
+  planes.exceptions_count = second->head.exceptions;
+  if (absl::Status status = CheckExceptions(planes); !status.ok()) return status;
+  return planes;
+}
+
+bool HasException(const ShardPlanes& planes, int64_t from, int64_t to) {
+  const int64_t k = FirstException(planes, from);
+  return k < planes.exceptions_count && IndexOf(planes, k) < to;
+}
+
+void MergeWeights(const ShardPlanes& planes, int64_t from, int64_t to, float* weights) {
+  if (planes.exponents == nullptr) {
+    kernels::MergeBf16(planes.weights + from, nullptr, to - from, weights);
+  } else {
+    kernels::MergeHalf(planes.weights + from, planes.exponents + from / kernels::kPlaneBlock,
+                       planes.exact ? planes.residuals + from : nullptr, to - from, weights);
+  }
+  const uint8_t* const bits = planes.exceptions + 4 * planes.exceptions_count;
+  for (int64_t k = FirstException(planes, from); k < planes.exceptions_count && IndexOf(planes, k) < to; ++k) {
+    const uint32_t weight = NumberAt(bits, k);
+    std::memcpy(weights + (IndexOf(planes, k) - from), &weight, sizeof(weight));
+  }
+}
+
 absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
                                      const MutableState& state) {
   const auto planes = ParsePlanes(plane0, plane1, state.total);
   if (!planes.ok()) return planes.status();
-  const int64_t begin = planes->first.head.range.begin;
-  MergeWeights(*planes, state.weights + begin);
+  MergeWeights(*planes, 0, planes->elements(), state.weights + planes->range.begin);
   MergeMoments(*planes, state);
-  return planes->state();
+  return ReadState{planes->range, planes->exact};
 }
 
 absl::StatusOr<ReadState> ReadWeights(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1, int64_t total,
                                       std::vector<float>* weights) {
   const auto planes = ParsePlanes(plane0, plane1, total);
   if (!planes.ok()) return planes.status();
-  weights->resize(static_cast<size_t>(planes->first.head.elements()));
-  MergeWeights(*planes, weights->data());
-  return planes->state();
+  weights->resize(static_cast<size_t>(planes->elements()));
+  MergeWeights(*planes, 0, planes->elements(), weights->data());
+  return ReadState{planes->range, planes->exact};
 }
 
 }  // namespace rekindle::checkpoint

@@ -1,5 +1,6 @@
 #include "checkpoint/service/memory_tier.h"
 
+#include <iterator>
 #include <utility>
 
 #include "common/digest/hash.h"
@@ -21,18 +22,32 @@ MemoryTier::SegmentPtr MemoryTier::FindLocked(const Job& job, const std::string&
   return nullptr;
 }
 
-// Removes from `job` the checkpoints that may be forgotten now, and returns them, so that their memory is freed only
-// after the lock is released.
-std::vector<MemoryTier::Checkpoint> MemoryTier::TakeSurplus(Job& job) {
-  std::vector<Checkpoint> surplus;
+MemoryTier::Job::iterator MemoryTier::NewestComplete(Job& job) {
   auto complete = job.end();
   for (auto at = job.begin(); at != job.end(); ++at) {
     if (at->second.manifest.has_value()) complete = at;
   }
-  while (!job.empty() && (job.size() > kMostCheckpoints || (complete != job.end() && job.begin() != complete))) {
-    if (job.begin() == complete) complete = job.end();
-    surplus.push_back(std::move(job.begin()->second));
-    job.erase(job.begin());
+  return complete;
+}
+
+// Returns the checkpoint that is forgotten first: the oldest one, but the newest complete one only if there is no
+// other.
+MemoryTier::Job::iterator MemoryTier::FirstToForget(Job& job) {
+  return job.size() > 1 && job.begin() == NewestComplete(job) ? std::next(job.begin()) : job.begin();
+}
+
+// Removes from `job` the checkpoints that may be forgotten now, and returns them, so that their memory is freed only
+// after the lock is released.
+std::vector<MemoryTier::Checkpoint> MemoryTier::TakeSurplus(Job& job) {
+  std::vector<Checkpoint> surplus;
+  const auto is_too_old = [&job] {
+    const auto complete = NewestComplete(job);
+    return complete != job.end() && job.begin() != complete;
+  };
+  while (job.size() > kMostCheckpoints || is_too_old()) {
+    const auto first = is_too_old() ? job.begin() : FirstToForget(job);
+    surplus.push_back(std::move(first->second));
+    job.erase(first);
   }
   return surplus;
 }
@@ -119,8 +134,9 @@ bool MemoryTier::ForgetOldest() {
     if (!job.empty() && (most == nullptr || job.size() > most->size())) most = &job;
   }
   if (most == nullptr) return false;
-  oldest = std::move(most->begin()->second);
-  most->erase(most->begin());
+  const auto first = FirstToForget(*most);
+  oldest = std::move(first->second);
+  most->erase(first);
   return true;
 }
 

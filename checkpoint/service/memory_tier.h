@@ -2,8 +2,8 @@
 // the manifests that name them. The tier is a cache before the store. It may forget anything at any time, and readers
 // verify again what they read from it.
 //
-// For each job the tier holds the newest checkpoint that a manifest has completed and all newer ones, at most two
-// checkpoints: one to go back to while the next is being written. The Staging that the segments come from bounds the
+// For each job the tier holds at most two checkpoints: the newest one that a manifest has completed, to go back to, and
+// the newest one of those that are being written. The Staging that the segments come from bounds the
 // memory. The class is thread-safe.
 #ifndef REKINDLE_CHECKPOINT_SERVICE_MEMORY_TIER_H_
 #define REKINDLE_CHECKPOINT_SERVICE_MEMORY_TIER_H_
@@ -56,8 +56,8 @@ class MemoryTier {
   // Returns the XXH3s of all shards of the job that the tier holds.
   std::set<std::string> Held(const std::string& job_uid) const;
 
-  // Makes room in the memory tier: forgets the oldest checkpoint of the job of which the tier holds the most
-  // checkpoints. Returns false if the tier holds nothing.
+  // Makes room in the memory tier: forgets a checkpoint of the job of which the tier holds the most. That is the
+  // oldest, but the newest complete one only if there is no other. Returns false if the tier holds nothing.
   bool ForgetOldest();
   // Forgets every job that is not in `job_uids`.
   void KeepJobs(const std::set<std::string>& job_uids);
@@ -73,6 +73,8 @@ class MemoryTier {
   using Job = std::map<CheckpointKey, Checkpoint>;
 
   SegmentPtr FindLocked(const Job& job, const std::string& xxh3) const;
+  static Job::iterator NewestComplete(Job& job);
+  static Job::iterator FirstToForget(Job& job);
   static std::vector<Checkpoint> TakeSurplus(Job& job);
 
   mutable common::Mutex mutex_;

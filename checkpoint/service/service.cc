@@ -115,8 +115,6 @@ absl::Status CheckpointService::CheckRoom(const v1::CommitShardRequest& request,
 absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, v1::CommitShardReply* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
-  auto store = stores_.Open(request.store());
-  if (!store.ok()) return store.status();
   const auto segment = parts_.staging.Find(*owner, request.segment());
   if (!segment.ok()) return segment.status();
   if (!IsXxh3(request.xxh3())) return absl::InvalidArgumentError("xxh3: not 32 lower-case hex digits");
@@ -126,6 +124,12 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   }
   if (absl::Status status = parts_.staging.Shrink(**segment, bytes); !status.ok()) return status;
   parts_.tiers.HandOver(owner->job_uid, {owner->generation, request.step()}, request.xxh3(), *segment);
+  if (request.memory_only()) {
+    parts_.staging.Release(*owner, {request.segment()});
+    return absl::OkStatus();
+  }
+  auto store = stores_.Open(request.store());
+  if (!store.ok()) return store.status();
   const auto memory = (*segment)->Map();
   if (!memory.ok()) return memory.status();
   absl::StatusOr<ShardRef> ref;
@@ -154,13 +158,17 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
 
 absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& request,
                                                 v1::WriteManifestReply* reply) {
+  const auto manifest = FromProto(request.manifest());
+  if (!manifest.ok()) return manifest.status();
+  const bool is_newest = parts_.tiers.Announce(*manifest);
+  if (request.memory_only()) {
+    reply->set_name(FormatName(NameOf(*manifest)));
+    return is_newest ? absl::OkStatus() : absl::FailedPreconditionError("the nodes know of a newer generation");
+  }
   auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
   const auto retention = FromProto(request.retention());
   if (!retention.ok()) return retention.status();
-  const auto manifest = FromProto(request.manifest());
-  if (!manifest.ok()) return manifest.status();
-  parts_.tiers.Announce(*manifest);
   const auto name = store->PutManifest(*manifest, {.text = request.job_file(), .required = request.needs_job_file()});
   if (!name.ok()) return name.status();
   log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});

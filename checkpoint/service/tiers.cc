@@ -74,15 +74,11 @@ void Tiers::CopyLoop(std::stop_token stop) {
   }
 }
 
-void Tiers::Announce(const Manifest& manifest) {
-  const std::string name = absl::StrCat(manifest.job_uid, "/", FormatName(NameOf(manifest)));
-  {
-    const common::MutexLock lock(mutex_);
-    if (announced_ == name) return;
-    announced_ = name;
-  }
-  if (!own_.PutManifest(manifest) || !copies_.PutManifest(manifest)) return;
+bool Tiers::Announce(const Manifest& manifest) {
+  if (own_.FindManifest(manifest.job_uid, FormatName(NameOf(manifest)))) return true;
+  if (!own_.PutManifest(manifest) || !copies_.PutManifest(manifest)) return false;
   peers_.PutManifest(manifest);
+  return true;
 }
 
 bool Tiers::IsComplete(Store* store, const Manifest& manifest, const std::vector<PeerHoldings>& peers,

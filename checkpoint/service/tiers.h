@@ -48,8 +48,9 @@ class Tiers {
   // Keeps a shard that a trainer has handed over, and copies it to a peer in the background.
   void HandOver(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment);
   // Sends a manifest that is known to be complete to this node's memory and to all peers, so that its checkpoint can be
-  // restored before it is durable. Repeating the call costs nothing.
-  void Announce(const Manifest& manifest);
+  // restored before it is durable. Repeating the call costs nothing. Returns false if this node knows a manifest of a
+  // newer generation.
+  bool Announce(const Manifest& manifest);
 
   // Returns the newest checkpoint of all tiers. A checkpoint in memory counts if every shard of it is in the store or
   // is held by a node that answers. Otherwise the newest whole checkpoint of the store is returned. Returns the errors
@@ -88,8 +89,6 @@ class Tiers {
   // `copying_` says that a copy of a shard is being sent to a peer. That copy is no longer in `queue_`.
   bool copying_ ABSL_GUARDED_BY(mutex_) = false;
   prometheus::Gauge& waiting_;
-  // `announced_` names the newest manifest that was announced.
-  std::string announced_ ABSL_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

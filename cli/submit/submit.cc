@@ -55,6 +55,7 @@ void PrintJob(const Context& context, const v1::Job& job) {
               << (s.cost().unpriced_node_hours() > 0 ? " (some nodes are unpriced)" : "") << "\n";
   }
   if (s.has_finishing()) std::cout << DescribeFinalSave(s);
+  if (s.members_size() > 0 && !s.exchange().empty()) std::cout << "  exchange     " << Printable(s.exchange()) << "\n";
   for (const v1::MemberStatus& m : s.members()) {
     std::cout << "  rank " << m.rank() << "       " << m.trainer() << ", "
               << m.micro_batch_end() - m.micro_batch_begin() << " micro-batches from " << m.micro_batch_begin();

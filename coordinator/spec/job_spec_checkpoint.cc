@@ -74,7 +74,8 @@ void CheckCheckpoint(Checker& check, const v1::JobSpec& written, const v1::JobSp
   check.Require(!checkpoint.allow_nonfinite() || checkpoint.precision() == "exact", "spec.checkpoint.allow_nonfinite",
                 "needs spec.checkpoint.precision 'exact': 16 bits do not hold every NaN and infinity",
                 {"spec.checkpoint.precision"});
-  if (TakesCheckpoints(checkpoint) || !checkpoint.store().empty()) {
+  check.Range("spec.checkpoint.memory_every_steps", checkpoint.memory_every_steps(), 0, kMaxSteps);
+  if (TakesCheckpoints(checkpoint) || !checkpoint.store().empty() || checkpoint.memory_every_steps() > 0) {
     CheckStore(check, "spec.checkpoint.store", checkpoint.store());
   }
   CheckRetention(check, written, spec);

@@ -204,6 +204,11 @@ TEST(JobSpecErrors, WhatFollowsTheTraining) {
        },
        "spec.training.optimizer_state: 'sharded' updates parts of a matrix by themselves, and optimizer 'muon' needs "
        "whole ones: use 'whole', or another spec.optimizer.kind"},
+      {[](auto& s) {
+         s.mutable_workers()->set_device("cuda");
+         s.mutable_optimizer()->set_kind("muon");
+       },
+       "spec.optimizer.kind: 'muon' has no form for a GPU yet: use another one, or spec.workers.device 'cpu'"},
       {[](auto& s) { s.mutable_training()->set_max_skipped(5); },
        "spec.training.max_skipped: counts what spec.training.on_divergence 'skip' skips: set that, or remove this"},
       {[](auto& s) {

@@ -125,6 +125,12 @@ void CheckOptimizer(Checker& check, const v1::JobSpec& spec) {
                 absl::StrCat("'sharded' updates parts of a matrix by themselves, and optimizer '", optimizer.kind(),
                              "' needs whole ones: use 'whole', or another spec.optimizer.kind"),
                 {"spec.optimizer.kind"});
+  const bool on_gpus = spec.workers().device() == "cuda" || !spec.training().first_epoch().empty();
+  check.Require(kind == nullptr || kind->elementwise || !on_gpus, "spec.optimizer.kind",
+                absl::StrCat("'", optimizer.kind(), "' has no form for a GPU yet: use another one, or ",
+                             spec.training().first_epoch().empty() ? "spec.workers.device 'cpu'"
+                                                                   : "remove spec.training.first_epoch"),
+                {"spec.workers.device", "spec.training.first_epoch"});
 }
 
 void CheckSchedule(Checker& check, const v1::JobSpec& spec) {

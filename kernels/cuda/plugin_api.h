@@ -18,7 +18,7 @@
 struct RekindleNcclApi;
 
 // The version of the plugin's table is raised with every change of the table. A loader refuses any other version.
-inline constexpr std::uint32_t kRekindleCudaApiVersion = 7;
+inline constexpr std::uint32_t kRekindleCudaApiVersion = 8;
 inline constexpr char kRekindleCudaApiSymbol[] = "rekindle_cuda_api";
 
 struct RekindleCudaApi {

@@ -5,7 +5,7 @@ step is lost, and the final weights are those of an undisturbed run on the CPU."
 import pathlib
 import unittest
 
-from base import ClusterTest, small_job, steps_done, wait_until
+from base import ClusterTest, kill, small_job, steps_done, wait_until
 
 STEPS = 120
 # The fault comes after so many operations of its kind.
@@ -76,6 +76,17 @@ class DeviceFaultsTest(ClusterTest):
         self.assertLessEqual(status["steps_redone"], 2 * spec["spec"]["checkpoint"]["every_steps"], status)
         self.assert_said(self.events(cluster), "code 75")
 
+    def test_what_is_kept_in_memory_limits_what_the_loss_of_all_trainers_costs(self):
+        # No checkpoint is in the store yet when the trainers are killed.
+        cluster = self.cluster(device="fake")
+        spec = small_job("job", self.text, steps=STEPS)
+        spec["spec"]["checkpoint"].update(every_steps=10 * STEPS, memory_every_steps=5)
+        cluster.submit(spec)
+        wait_until(lambda: steps_done(cluster) > 40, 60, "40 steps", poll=0.01)
+        kill(cluster.trainer_pids())
+        self.assertLessEqual(self.end(cluster, spec)["steps_redone"], 12)
+        self.assert_said(self.events(cluster), "restored", "memory")
+
     def test_two_devices_lost_at_once_of_a_state_in_shards(self):
         # Two of three ranks hold some shard of the optimizer's state alone.
         cluster, spec = self.broken({name: "lose-context at 40 of update" for name in ("n1", "n2")},
@@ -83,6 +94,13 @@ class DeviceFaultsTest(ClusterTest):
         whole = {**spec["spec"]["training"], "optimizer_state": "whole"}
         status = self.end(cluster, {**spec, "spec": {**spec["spec"], "training": whole}})
         self.assertLessEqual(status["steps_redone"], 2 * spec["spec"]["checkpoint"]["every_steps"], status)
+
+    def test_a_device_without_room_for_the_job_says_so_at_the_start(self):
+        cluster = self.cluster(nodes=("n1",), device="fake", worker_env={"n1": {"REKINDLE_FAKE_MEMORY": "100000"}})
+        cluster.submit(small_job("job", self.text, steps=STEPS))
+        status = self.await_end(cluster, "job", state="FAILED")
+        for words in ("code 77", "the weights takes", "training.optimizer_state"):
+            self.assertIn(words, status["reason"])
 
     def test_a_fault_that_does_not_exist_is_refused(self):
         cluster = self.cluster(nodes=("n1",), device="fake", worker_env={"n1": {"REKINDLE_FAKE_FAULT": "nonsense"}})

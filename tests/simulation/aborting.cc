@@ -31,6 +31,7 @@ void SimCluster::Abort(Process& process, comm::Accusation::Kind kind, const std:
     r.Interrupt(generation, fabric.plain, absl::AbortedError("the communicator has ended"), accusations);
   });
   TellPeers(process.id, generation, 0.01);
+  LeaveNccl(process);
   if (!process.applies) LeaveInterrupted(process);
 }
 

@@ -203,6 +203,7 @@ void SimCluster::StartTrainer(SimNode& node, int slot, SimJob& job) {
         [&](train::Report& report) {
           report.data_fingerprint = node.data;
           report.probe_digest = node.probe;
+          if (node.nccl_version > 0) report.device = {.uuid = process.id, .nccl_version = node.nccl_version};
         },
         false);
   });

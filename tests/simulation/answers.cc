@@ -34,9 +34,6 @@ SimCluster::Answers SimCluster::AnswersOf(const Cluster& cluster) const {
 
 void SimCluster::CompareWithFull() {
   if (!coordinator_up_ || cluster_->IsListening()) return;
-  // The core may look at a job a millisecond after the moment from which on it would decide otherwise.
-  constexpr double kWakeSlack = 0.001;
-  if (wake_at_ <= CoreNow() + kWakeSlack) return;
   Cluster full(*cluster_);
   const Effects effects = full.Step(ClockSet{told_offset_}, CoreNow());
   if (!effects.events.empty()) {

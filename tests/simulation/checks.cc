@@ -70,6 +70,7 @@ void SimCluster::CheckMembership(SimJob& job, const v1::JobRecord& before, const
   Note(absl::StrCat("generation ", membership.generation(), " step ", membership.step(), " source ",
                     membership.source().ShortDebugString(), ": ", membership.reason()));
   CheckAlike(membership);
+  CheckTransport(job, membership);
   CheckNothingLost(job, membership);
 }
 

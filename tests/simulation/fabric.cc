@@ -59,6 +59,11 @@ void SimCluster::Connect(SimJob& job, int generation) {
       if (!Reachable(a.node(), b.node())) return;
     }
   }
+  const bool by_nccl = fabric.membership.transport() == v1::TRANSPORT_NCCL;
+  for (const v1::Member& member : fabric.membership.members()) {
+    Process& process = processes_[member.trainer()];
+    if (by_nccl && process.report.device().nccl_left()) return Abort(process, kAccusesNobody, {});
+  }
   fabric.connected = true;
   for (const v1::Member& member : fabric.membership.members()) TakeState(processes_[member.trainer()]);
 }
@@ -180,6 +185,7 @@ void SimCluster::Contribute(Process& process) {
       const bool missing = it == fabric.contributed.end() || it->second.first < step;
       if (missing || !Reachable(p.node, member.node())) accused.insert(member.trainer());
     }
+    if (accused.empty() && fabric.membership.transport() == v1::TRANSPORT_NCCL) return EndByNccl(p);
     Abort(p, comm::Accusation::Kind::kTimeout, accused);
   });
   if (!fabric.aborted.empty()) return;
@@ -192,7 +198,7 @@ void SimCluster::Contribute(Process& process) {
       if (!Reachable(a.node(), b.node())) return;
     }
   }
-  Reduce(*process.job, generation, step);
+  if (MayExchange(process)) Reduce(*process.job, generation, step);
 }
 
 void SimCluster::Reduce(SimJob& job, int generation, int step) {

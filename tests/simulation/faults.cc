@@ -71,6 +71,9 @@ void SimCluster::PlanFaults() {
       if (SimNode* node = AnyNode(); node != nullptr) ChangeNode(*node);
     });
   }
+  for (int i = 0; i < options_.nccl; ++i) {
+    queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { HangNccl(); });
+  }
   for (int i = 0; i < options_.prices; ++i) {
     queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { ChangePrice(); });
   }

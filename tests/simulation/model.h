@@ -136,6 +136,8 @@ struct SimJob {
   std::set<std::string> late;
   // `recorded` names the checkpoints that the coordinator has recorded as durable.
   std::set<std::string> recorded;
+  // Whatever the job's ranks exchange by NCCL hangs until `nccl_hangs_until`.
+  double nccl_hangs_until = 0;
   // For `inverted_for` seconds a less important job has been running although this job's minimum could be filled.
   double inverted_for = 0;
   // `usable` names the machines and the run of the coordinator's process during which `inverted_for` has been counted.
@@ -169,6 +171,8 @@ struct Process {
   v1::TrainerReport report;
   // `sequence` is the number of the newest message that the process has sent.
   int64_t sequence = 0;
+  // The abort of NCCL hangs in the process until `aborts_until`. 0 means that none has hung.
+  double aborts_until = 0;
   // `applies` says that the process is writing the state. Whatever ends its generation waits until that is done.
   bool applies = false;
   int known_revision = 0;
@@ -216,6 +220,9 @@ struct SimSlot {
   bool driver_knows = false;
 };
 
+// The versions of NCCL that nodes have. A node without a GPU has version 0.
+inline constexpr int kNcclVersion = 22809, kOtherNcclVersion = 23007;
+
 // The agent asks the driver about a GPU sooner than a real one does, because schedules are short.
 inline constexpr agent::SlotHealthPolicy kHealthPolicy = {
     .context_seconds = 600, .first_seconds = 2, .longest_seconds = 16};
@@ -242,6 +249,7 @@ struct SimNode {
   double unmounted_until = 0;
   // `clock_rate` is the speed of the node's clock relative to the coordinator's.
   double clock_rate = 1;
+  int nccl_version = 0;
   // `data` is the fingerprint of the data that the node's trainers read, and `probe` the digest of how they compute.
   std::string data = kData;
   std::string probe = kProbe;

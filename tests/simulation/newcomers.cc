@@ -16,6 +16,7 @@ void SimCluster::AddNode() {
   node.name = absl::StrCat("n", ++named_);
   node.clock_rate = 1 + chance_.Uniform(-kClocksDiffer, kClocksDiffer);
   if (options_.most_slots > 1) node.slots.resize(1 + chance_.Pick(options_.most_slots));
+  TakeGpu(node);
   if (node.slots.size() > 1) tally_.Count(Fault::kSeveralSlots);
   const std::string name = node.name;
   nodes_[name] = std::move(node);

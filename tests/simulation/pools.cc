@@ -70,6 +70,7 @@ void SimCluster::MakeMachine(SimPool& pool) {
     if (node.slots.size() > 1) tally_.Count(Fault::kSeveralSlots);
     node.clock_rate = 1 + chance_.Uniform(-kClocksDiffer, kClocksDiffer);
     node.alone = agent::Alone(queue_.now() * node.clock_rate, options_.alone_seconds);
+    TakeGpu(node);
     nodes_[name] = node;
     AgentLoop(name, 1);
   });

@@ -50,6 +50,9 @@ struct Options {
   int clocks = 0;
   // `strangers` is how often a node gets other data or another processor.
   int strangers = 0;
+  // If `gpus` is set, most nodes compute on GPUs. `nccl` is how often NCCL hangs for a while.
+  bool gpus = false;
+  int nccl = 0;
   // If `renames` is set, machines that die may come back under other names.
   bool renames = false;
   // `longest_away` is the longest time in seconds that the coordinator is away after a kill.

@@ -172,6 +172,8 @@ void AddTroubles(uint64_t seed, Options* options) {
     options->longest_away = 150;
     options->chaos_seconds = std::max(options->chaos_seconds, 60.0);
   }
+  options->gpus = chance.Happens(0.3);
+  if (options->gpus) options->nccl = chance.Pick(3);
 }
 
 }  // namespace

@@ -147,6 +147,14 @@ class SimCluster {
   static std::set<int> AssignedTo(const Process& process, int step);
   bool Reachable(const std::string& a, const std::string& b) const;
 
+  // The functions in nccl.cc model how GPUs exchange.
+  void TakeGpu(SimNode& node);
+  bool MayExchange(Process& process);
+  void HangNccl();
+  void EndByNccl(Process& process);
+  void LeaveNccl(Process& process);
+  void CheckTransport(const SimJob& job, const v1::Membership& membership);
+
   // The functions in store.cc model what trainers find in the store of their job.
   bool IsAway(const Process& process) const;
   bool CanRead(const Process& process) const;

@@ -135,10 +135,22 @@ Fabric& SimCluster::FabricFor(const Process& process, const v1::Membership& memb
 }
 
 void SimCluster::Enter(Process& process, const v1::Membership& membership) {
+  if (process.aborts_until > queue_.now()) {
+    // The process obeys when it has given the abort of NCCL up.
+    return AtProcess(process.id, process.aborts_until - queue_.now(),
+                     [this](Process& p) { Obey(p, v1::TrainerDirective(p.directive)); });
+  }
   Fabric& fabric = FabricFor(process, membership);
   process.ending_seen = EndingIn(process.directive);
   fabric.entered.insert(process.id);
-  Say(process, [&](train::Reporter& r) { r.Enter(fabric.plain); });
+  Say(process, [&](train::Reporter& r) {
+    r.Update(
+        [](train::Report& report) {
+          if (report.device) report.device->nccl_failed = false;
+        },
+        false);
+    r.Enter(fabric.plain);
+  });
   const int generation = membership.generation();
   if (!fabric.aborted.empty()) {
     const std::set<std::string> accused = {*fabric.aborted.begin()};

@@ -81,6 +81,7 @@ ROOMS = [
     ("worker/train/state", "world"),
     ("worker/train/step", "world"),
     ("worker/train/save", "world"),
+    ("worker/train/restore", "world"),
     ("worker/train/engine", "world"),
     ("worker/train/micro_batch", "world"),
     ("worker/data/declared", "rpc"),

@@ -71,6 +71,8 @@ struct CheckpointSpec {
   // `allow_nonfinite` permits checkpoints that contain NaN or infinities. Only the precision kExact can store these
   // values.
   bool allow_nonfinite = false;
+  // Each `memory_every_steps` steps the state is kept in the memory of the nodes. 0 means never.
+  int64_t memory_every_steps = 0;
 };
 
 struct TrainSpec {

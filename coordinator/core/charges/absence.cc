@@ -50,7 +50,12 @@ void CountAbsence(Turn& turn, Job& job) {
   turn.Save(job);
 }
 void FollowClock(const Turn& turn, double step, Job& job) {
-  if (step == 0 || !MayBeCharged(job)) return;
+  if (step == 0) return;
+  if (job.record.host_until() > 0) {
+    job.record.set_host_until(job.record.host_until() + step);
+    turn.Save(job);
+  }
+  if (!MayBeCharged(job)) return;
   job.account.counted_until += step;
   // The job's record is saved, because a coordinator that is restarted reads the times in it by the new setting of the
   // machine's clock.

@@ -13,7 +13,7 @@ void CountAbsence(Turn& turn, Job& job);
 
 // Follows a change of the machine's clock by `step` seconds. The time up to which the job's costs are counted, and the
 // ends of its spending grants, move with the clock. So no time is charged twice or left out, and no grant ends earlier
-// or later.
+// or later. The time until which the job does not use NCCL moves, too.
 void FollowClock(const Turn& turn, double step, Job& job);
 
 }  // namespace rekindle::core

@@ -10,6 +10,7 @@
 #include "coordinator/core/choices/memory_shortage.h"
 #include "coordinator/core/generation/membership_flaws.h"
 #include "coordinator/core/keeping/remembered.h"
+#include "coordinator/core/members/exchange.h"
 #include "coordinator/core/members/faults.h"
 #include "coordinator/core/members/identity.h"
 #include "coordinator/core/members/members.h"
@@ -217,6 +218,9 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   next.set_final_store(job.record.final_store());
   next.set_epoch(turn.state.epoch.number);
   next.set_epoch_tag(turn.state.epoch.tag);
+  ForgetNcclFailures(job);
+  const TransportChoice choice = TransportOf(turn, job, next);
+  next.set_transport(choice.transport);
   *job.record.mutable_membership() = next;
   SetLease(turn.state, job, job.record.mutable_membership());
   job.record.clear_deaths();
@@ -245,6 +249,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   } else {
     Account(turn, job, change, redone, steps_redone, completed_at);
   }
+  ShowExchange(turn, job, choice);
   job.record.mutable_membership()->set_interruptions(status->interruptions());
   job.record.mutable_membership()->set_node_hours(status->node_hours());
   // The digest tells this membership from another one of the same number, which another coordinator may form on an old

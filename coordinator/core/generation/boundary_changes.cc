@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/members/candidates.h"
+#include "coordinator/core/members/exchange.h"
 #include "coordinator/core/members/last_holders.h"
 #include "coordinator/core/state/text.h"
 #include "coordinator/core/stopping/halting.h"
@@ -126,6 +127,8 @@ void ConsiderChange(Turn& turn, Job& job) {
   const bool may_change = AllRunning(job);
   if (may_change && leave) reasons.push_back(leave->why);
   if (may_change && join) reasons.push_back(*join);
+  const std::string renewal = may_change && !leave && !only_saves ? WhyUseNcclAgain(turn, job) : "";
+  if (!renewal.empty()) reasons.push_back(renewal);
   if (reasons.empty()) return;
   job.regroup.yielding = true;
   job.regroup.SetYieldReason(JoinWords(reasons), may_change && leave && leave->drains);

@@ -47,8 +47,6 @@ void ForgetGoneMembers(Job& job) {
 
 }  // namespace
 
-double AtUnix(const Turn& turn, double unix_time) { return turn.now + unix_time - UnixNow(turn); }
-
 std::string WhereFinalGoes(const Job& job) {
   return job.record.final_store().empty() ? SpecOf(job).checkpoint().store() : job.record.final_store();
 }

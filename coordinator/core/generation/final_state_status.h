@@ -9,9 +9,6 @@
 
 namespace rekindle::core {
 
-// Converts Unix time to the steady clock of `turn.now`.
-double AtUnix(const Turn& turn, double unix_time);
-
 // Returns the store that the final checkpoint goes to.
 std::string WhereFinalGoes(const Job& job);
 

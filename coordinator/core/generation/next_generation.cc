@@ -17,6 +17,7 @@
 #include "coordinator/core/generation/retries.h"
 #include "coordinator/core/members/candidates.h"
 #include "coordinator/core/members/durable.h"
+#include "coordinator/core/members/exchange.h"
 #include "coordinator/core/members/last_holders.h"
 #include "coordinator/core/members/shard_holders.h"
 #include "coordinator/core/members/suspicion.h"
@@ -60,18 +61,10 @@ std::string OnlyHolder(const Job& job, const std::vector<MemberView>& views) {
 // Counts which live ranks of a failed generation could not reach each other. Where two ranks have failed each other
 // before, one of them is to be left out of the next generation, and its node is kept out for a while.
 void CountAccusations(Turn& turn, Job& job, const std::vector<MemberView>& views) {
-  std::vector<Charge> charges;
-  for (const MemberView& view : views) {
-    // A member that was silent or dead explains why the generation failed, so no accusation by another member counts.
-    if (view.standing != Standing::kStopped) return;
-    if (view.trainer->report.generation() != job.record.membership().generation()) continue;
-    for (const v1::Accusation& accusation : view.trainer->report.accusations()) {
-      charges.push_back({view.member->trainer(), accusation.trainer(), accusation.kind(), view.trainer->stopped_at});
-    }
-  }
-  if (charges.empty() || views.size() < 2) return;
-  const auto removal = CountFailure(*job.record.mutable_suspicions(), PrimaryCharges(charges), job.record.membership(),
-                                    OnlyHolder(job, views));
+  const std::optional<std::vector<Charge>> charges = FindCharges(job, views);
+  if (!charges || charges->empty() || views.size() < 2) return;
+  const auto removal =
+      CountFailure(*job.record.mutable_suspicions(), *charges, job.record.membership(), OnlyHolder(job, views));
   turn.Save(job);
   if (!removal) return;
   const std::string node = FindMember(job, removal->trainer)->node();
@@ -172,6 +165,7 @@ namespace {
 // Counts the accusations between members of a failed generation, once for each failure.
 void CountFailure(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   job.regroup.forming.pairs_counted = true;
+  CountNcclFailure(turn, job, views);
   if (!IsFinishing(job)) return CountAccusations(turn, job, views);
   // No member that keeps the final state is left out for an accusation.
   if (job.record.membership().finishing()) PostponeFinal(turn, job);
@@ -248,6 +242,8 @@ void TryForm(Turn& turn, Job& job) {
   const bool save_tried = job.regroup.save_tried;
   if (boundary && best != nullptr) {
     handing_on = ReleaseDraining(turn, job, pool, MustStop(job) ? 0 : static_cast<int>(joiners.size()));
+    // What is said of the next generation names the member that has left.
+    if (handing_on == 0 && ReleaseToRenew(turn, job, pool)) views = SurveyMembers(turn.state, job);
   }
   if (!MustStop(job)) job.saved_before_stop = false;
   const bool saves_first = MustStop(job) && !boundary && SavesFirst(turn.state, job, pool);

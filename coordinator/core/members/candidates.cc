@@ -59,13 +59,12 @@ bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double 
   if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
   if (MustLeave(state, job, trainer.report.trainer())) return false;
   if (job.refused.contains(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
-  return now <= SilentAt(trainer);
+  return now < SilentAt(trainer);
 }
 
 bool JoinsNow(const Turn& turn, Job& job, const Trainer& trainer) {
   if (!MayJoin(turn.state, job, trainer, turn.now)) return false;
-  constexpr double kAfter = 0.001;
-  turn.Wake(job, SilentAt(trainer) + kAfter);
+  turn.Wake(job, SilentAt(trainer));
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -48,23 +49,33 @@ void ForgetEnded(google::protobuf::RepeatedPtrField<v1::Suspicions::Exclusion>& 
 
 }  // namespace
 
-std::vector<Charge> PrimaryCharges(const std::vector<Charge>& charges) {
+std::vector<Charge> PrimaryCharges(const std::vector<Charge>& charges, const std::string& first) {
+  std::vector<Charge> chosen;
   for (const auto kind : {v1::Accusation::UNREACHABLE, v1::Accusation::TIMEOUT}) {
-    std::vector<Charge> chosen;
-    for (const Charge& charge : charges) {
-      if (charge.kind == kind) chosen.push_back(charge);
-    }
+    std::copy_if(charges.begin(), charges.end(), std::back_inserter(chosen),
+                 [kind](const Charge& charge) { return charge.kind == kind; });
     if (!chosen.empty()) return chosen;
   }
-  if (charges.empty()) return {};
-  const Charge& first = *std::min_element(charges.begin(), charges.end(), [](const Charge& a, const Charge& b) {
-    return std::tie(a.at, a.by) < std::tie(b.at, b.by);
-  });
-  std::vector<Charge> chosen;
-  for (const Charge& charge : charges) {
-    if (charge.by == first.by) chosen.push_back(charge);
-  }
+  std::copy_if(charges.begin(), charges.end(), std::back_inserter(chosen),
+               [&first](const Charge& charge) { return charge.by == first; });
   return chosen;
+}
+
+std::optional<std::vector<Charge>> FindCharges(const Job& job, const std::vector<MemberView>& views) {
+  std::vector<Charge> charges;
+  // Of members that were heard to have stopped at the same time, one that accuses nobody comes first: it has stopped by
+  // itself, and the others have lost their connections to it.
+  std::tuple<double, bool, std::string> first(kNever, true, "");
+  for (const MemberView& view : views) {
+    if (view.standing != Standing::kStopped) return std::nullopt;
+    const v1::TrainerReport& report = view.trainer->report;
+    if (report.generation() != job.record.membership().generation()) continue;
+    first = std::min(first, {view.trainer->stopped_at, !report.accusations().empty(), view.member->trainer()});
+    for (const v1::Accusation& accusation : report.accusations()) {
+      charges.push_back({view.member->trainer(), accusation.trainer(), accusation.kind()});
+    }
+  }
+  return PrimaryCharges(charges, std::get<std::string>(first));
 }
 
 std::optional<Removal> CountFailure(v1::Suspicions& suspicions, const std::vector<Charge>& primary,

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/core/members/survey.h"
+#include "coordinator/core/state/core_state.h"
 #include "rekindle/v1/membership.pb.h"
 #include "rekindle/v1/store.pb.h"
 #include "rekindle/v1/trainer.pb.h"
@@ -19,14 +21,16 @@ struct Charge {
   std::string by;
   std::string against;
   v1::Accusation::Kind kind = v1::Accusation::KIND_UNSPECIFIED;
-  // `at` is when the charge was first heard.
-  double at = 0;
 };
 
 // Returns the charges that name the cause of a failure. A rank that aborts closes its connections, so charges of CLOSED
-// spread from rank to rank. Therefore CLOSED is believed only from the first rank to speak, and only when nobody
-// charges TIMEOUT or UNREACHABLE. UNREACHABLE beats TIMEOUT.
-std::vector<Charge> PrimaryCharges(const std::vector<Charge>& charges);
+// spread from rank to rank. Therefore CLOSED is believed only from `first`, the rank that stopped first, and only when
+// nobody charges TIMEOUT or UNREACHABLE. UNREACHABLE beats TIMEOUT.
+std::vector<Charge> PrimaryCharges(const std::vector<Charge>& charges, const std::string& first);
+
+// Returns the charges between the members of the newest generation that name the cause of its end. There are none if
+// nobody is to blame. Returns nothing if a member was silent or dead, because that explains the end.
+std::optional<std::vector<Charge>> FindCharges(const Job& job, const std::vector<MemberView>& views);
 
 struct Removal {
   std::string trainer;

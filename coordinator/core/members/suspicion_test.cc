@@ -23,26 +23,29 @@ v1::Membership Three() {
 }
 
 TEST(PrimaryCharges, ClosedSpreadsAndIsBelievedOfTheFirstOnly) {
-  const auto primary = PrimaryCharges({{"b/0/1", "c/0/1", kClosed, 2}, {"a/0/1", "b/0/1", kClosed, 1}});
+  const std::vector<Charge> charges = {{"b/0/1", "c/0/1", kClosed}, {"a/0/1", "b/0/1", kClosed}};
+  const auto primary = PrimaryCharges(charges, "a/0/1");
   ASSERT_EQ(primary.size(), 1u);
   EXPECT_EQ(primary[0].by, "a/0/1");
+  // The rank that stopped first accuses nobody, so it is not a lost connection that made it stop.
+  EXPECT_TRUE(PrimaryCharges(charges, "c/0/1").empty());
 }
 
 TEST(PrimaryCharges, UnreachableBeatsTimeoutBeatsClosed) {
-  EXPECT_EQ(PrimaryCharges({{"a", "b", kClosed, 1}, {"a", "c", kTimeout, 1}})[0].kind, kTimeout);
-  EXPECT_EQ(PrimaryCharges({{"a", "b", kTimeout, 1}, {"a", "c", kUnreachable, 1}})[0].kind, kUnreachable);
-  EXPECT_TRUE(PrimaryCharges({}).empty());
+  EXPECT_EQ(PrimaryCharges({{"a", "b", kClosed}, {"a", "c", kTimeout}}, "a")[0].kind, kTimeout);
+  EXPECT_EQ(PrimaryCharges({{"a", "b", kTimeout}, {"a", "c", kUnreachable}}, "b")[0].kind, kUnreachable);
+  EXPECT_TRUE(PrimaryCharges({}, "a").empty());
 }
 
 TEST(CountFailure, TheFirstTimeNobodyLeaves) {
   v1::Suspicions suspicions;
-  EXPECT_FALSE(CountFailure(suspicions, {{"a/0/1", "c/0/1", kTimeout, 1}}, Three()));
+  EXPECT_FALSE(CountFailure(suspicions, {{"a/0/1", "c/0/1", kTimeout}}, Three()));
   EXPECT_EQ(suspicions.pairs_size(), 1);
 }
 
 TEST(CountFailure, TheSecondTimeTheOneThatMoreAccuseLeaves) {
   v1::Suspicions suspicions;
-  const std::vector<Charge> charges = {{"b/0/1", "a/0/1", kTimeout, 1}, {"c/0/1", "a/0/1", kTimeout, 1}};
+  const std::vector<Charge> charges = {{"b/0/1", "a/0/1", kTimeout}, {"c/0/1", "a/0/1", kTimeout}};
   CountFailure(suspicions, charges, Three());
   const auto removal = CountFailure(suspicions, charges, Three());
   ASSERT_TRUE(removal);
@@ -52,7 +55,7 @@ TEST(CountFailure, TheSecondTimeTheOneThatMoreAccuseLeaves) {
 
 TEST(CountFailure, ThenFewerMicroBatchesThenTheHigherRank) {
   v1::Suspicions suspicions;
-  const std::vector<Charge> charges = {{"a/0/1", "c/0/1", kTimeout, 1}, {"c/0/1", "a/0/1", kTimeout, 1}};
+  const std::vector<Charge> charges = {{"a/0/1", "c/0/1", kTimeout}, {"c/0/1", "a/0/1", kTimeout}};
   CountFailure(suspicions, charges, Three());
   v1::Suspicions again = suspicions;
   EXPECT_EQ(CountFailure(suspicions, charges, Three())->trainer, "c/0/1");
@@ -63,22 +66,22 @@ TEST(CountFailure, ThenFewerMicroBatchesThenTheHigherRank) {
 
 TEST(CountFailure, APairIsOfSlotsNotOfProcesses) {
   v1::Suspicions suspicions;
-  CountFailure(suspicions, {{"a/0/1", "c/0/1", kTimeout, 1}}, Three());
+  CountFailure(suspicions, {{"a/0/1", "c/0/1", kTimeout}}, Three());
   v1::Membership later = Three();
   later.mutable_members(2)->set_trainer("c/0/2");
-  EXPECT_EQ(CountFailure(suspicions, {{"a/0/1", "c/0/2", kTimeout, 1}}, later)->trainer, "c/0/2");
+  EXPECT_EQ(CountFailure(suspicions, {{"a/0/1", "c/0/2", kTimeout}}, later)->trainer, "c/0/2");
 }
 
 TEST(CountFailure, WhoAloneHoldsTheStateStays) {
   v1::Suspicions suspicions;
-  const std::vector<Charge> charges = {{"a/0/1", "c/0/1", kTimeout, 1}};
+  const std::vector<Charge> charges = {{"a/0/1", "c/0/1", kTimeout}};
   CountFailure(suspicions, charges, Three());
   EXPECT_EQ(CountFailure(suspicions, charges, Three(), "c/0/1")->trainer, "a/0/1");
 }
 
 TEST(CountFailure, IgnoresStrangersAndSelfAccusation) {
   v1::Suspicions suspicions;
-  EXPECT_FALSE(CountFailure(suspicions, {{"a/0/1", "a/0/1", kTimeout, 1}, {"x/0/1", "a/0/1", kTimeout, 1}}, Three()));
+  EXPECT_FALSE(CountFailure(suspicions, {{"a/0/1", "a/0/1", kTimeout}, {"x/0/1", "a/0/1", kTimeout}}, Three()));
   EXPECT_EQ(suspicions.pairs_size(), 0);
 }
 

@@ -53,6 +53,7 @@ void LeaveOut(v1::JobRecord* record) {
   }
   v1::JobStatus* status = record->mutable_job()->mutable_status();
   status->clear_members();
+  status->clear_exchange();
   status->clear_finishing();
 }
 

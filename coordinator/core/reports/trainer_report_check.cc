@@ -11,18 +11,29 @@
 namespace rekindle::core {
 namespace {
 
-// Returns what makes a trainer's report malformed, or an empty string.
-std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
-  constexpr size_t kMaxName = 300, kMaxText = 64 << 10;
-  if (report.trainer().empty() || report.trainer().size() > kMaxName || report.node().empty() ||
-      report.node().size() > kMaxName || report.address().size() > kMaxName || report.host().size() > kMaxName) {
-    return "trainer, node, address or host is missing or longer than 300 bytes";
-  }
+constexpr size_t kMaxName = 300, kMaxText = 64 << 10;
+
+// Returns what is malformed in what a report says of its machine and GPU, or an empty string.
+std::string FindFlawOfMachine(const v1::TrainerReport& report) {
   const v1::Machine& machine = report.process().machine();
   if (machine.boot().size() > kMaxName || machine.processes().size() > kMaxName ||
       machine.hardware().size() > kMaxName) {
     return "boot, processes or hardware of its machine are longer than 300 bytes";
   }
+  const v1::TrainerDevice& device = report.device();
+  if (device.uuid().size() > kMaxName || device.no_nccl().size() > kMaxText || device.nccl_version() < 0) {
+    return "the name of its GPU or its words on NCCL are too long, or NCCL's version is negative";
+  }
+  return "";
+}
+
+// Returns what makes a trainer's report malformed, or an empty string.
+std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
+  if (report.trainer().empty() || report.trainer().size() > kMaxName || report.node().empty() ||
+      report.node().size() > kMaxName || report.address().size() > kMaxName || report.host().size() > kMaxName) {
+    return "trainer, node, address or host is missing or longer than 300 bytes";
+  }
+  if (std::string flaw = FindFlawOfMachine(report); !flaw.empty()) return flaw;
   if (report.held_blocks_size() > 2 * static_cast<int>(kMaxTrainers) || report.held_blocks_size() % 2 != 0 ||
       report.total_blocks() < 0) {
     return "held_blocks are no pairs of at most 4096 ranges";

@@ -79,6 +79,7 @@ std::vector<std::string> DescribeMembership(const v1::Membership& m) {
   std::string shards;
   for (const v1::ShardHolders& shard : m.shards()) absl::StrAppend(&shards, " ", shard.first(), "+", shard.second());
   if (!shards.empty()) lines.push_back(absl::StrCat("  shards held by", shards));
+  if (m.transport() == v1::TRANSPORT_NCCL) lines.push_back("  exchanges by NCCL");
   return lines;
 }
 

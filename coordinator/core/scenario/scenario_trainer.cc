@@ -161,6 +161,22 @@ std::string SetTold(const Field& to) {
   return "";
 }
 
+// The option "nccl" gives the version of NCCL that the trainer has. Its value "failed" says that NCCL has failed, and
+// "left" that it has and that the trainer's process does not use it any more.
+std::string SetNccl(const Field& to) {
+  v1::TrainerDevice* device = to.report.mutable_device();
+  const bool is_left = to.value == "left", failed = is_left || to.value == "failed";
+  device->set_nccl_failed(failed);
+  if (is_left) device->set_nccl_left(true);
+  if (!failed) device->set_nccl_version(ToInt(to.value));
+  return "";
+}
+
+std::string SetGpu(const Field& to) {
+  to.report.mutable_device()->set_uuid(to.value);
+  return "";
+}
+
 std::string SetNothing(const Field&) { return ""; }
 
 using SetField = std::string (*)(const Field& to);
@@ -180,12 +196,14 @@ const std::map<std::string, SetField> kFields = {
     {"error", SetText<&v1::TrainerReport::mutable_error>},
     {"flush", SetText<&v1::TrainerReport::mutable_flush>},
     {"generation", SetNumber<&v1::TrainerReport::set_generation>},
+    {"gpu", SetGpu},
     {"incarnation", SetNothing},
     {"interval", SetReal<&v1::TrainerReport::set_checkpoint_interval_seconds>},
     {"jobs_fault", SetFlag<&v1::TrainerReport::set_error_is_jobs_fault>},
     {"lever", SetLever},
     {"micro_batch", SetNumber<&v1::TrainerReport::set_micro_batch>},
     {"missing", SetMissing},
+    {"nccl", SetNccl},
     {"out_of_memory", SetText<&v1::TrainerReport::mutable_out_of_memory>},
     {"phase", SetPhase},
     {"prepared", SetFlag<&v1::TrainerReport::set_prepared>},
@@ -250,6 +268,7 @@ void FollowDirective(const v1::TrainerDirective& directive, v1::TrainerReport& r
     report.set_attempt(membership.attempt());
     report.clear_accusations();
     report.clear_out_of_memory();
+    if (report.has_device()) report.mutable_device()->set_nccl_failed(false);
     if (report.micro_batch() > 0) report.set_micro_batch(membership.micro_batch());
     HoldShards(membership, report);
     AssignRange(membership, false, report);

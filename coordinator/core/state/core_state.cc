@@ -132,6 +132,8 @@ bool SetState(const Turn& turn, Job& job, v1::JobState state, const std::string&
 
 double UnixNow(const Turn& turn) { return turn.now + turn.state.wall_offset; }
 
+double AtUnix(const Turn& turn, double unix_time) { return turn.now + unix_time - UnixNow(turn); }
+
 int NextGeneration(const Job& job) {
   int highest = std::max(job.record.membership().generation(), job.record.store_generation());
   for (const auto& [id, trainer] : job.trainers) highest = std::max(highest, trainer.report.generation());

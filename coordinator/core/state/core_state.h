@@ -139,6 +139,8 @@ std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state, 
 // job has stopped, or that it was brought back. A caller whose reason says so notes it again.
 bool SetState(const Turn& turn, Job& job, v1::JobState state, const std::string& reason);
 double UnixNow(const Turn& turn);
+// Converts Unix time to the steady clock of `turn.now`.
+double AtUnix(const Turn& turn, double unix_time);
 
 }  // namespace rekindle::core
 

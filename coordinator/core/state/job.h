@@ -252,6 +252,9 @@ struct Job {
   std::map<std::string, std::string> giving_up;
   // `saved_before_stop` says that the job has to stop, and that members that stopped within a step went on to save.
   bool saved_before_stop = false;
+  // Since `renewals_since`, `renewals` trainers were started anew so that they can use NCCL again.
+  int renewals = 0;
+  double renewals_since = -kNever;
   double halted_at = -kNever;
   // `unfit` holds each "<node>/<slot>" whose newest trainer has other data or arithmetic than the job.
   RecentNames unfit{kMaxTrainers};

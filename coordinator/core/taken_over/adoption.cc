@@ -223,6 +223,7 @@ void TakeMembersOver(Turn& turn, Job& job, const v1::Membership& told) {
   job.completed_step = membership.step();
   RaiseStep(turn, job, DurableStep(job));
   ShowMembers(job);
+  status->set_exchange(membership.transport() == v1::TRANSPORT_NCCL ? "by NCCL" : "");
   const std::string text = absl::StrCat("generation ", membership.generation(), " of ", membership.members_size(),
                                         membership.members_size() == 1 ? " worker" : " workers",
                                         " is taken over from its members, who live: the record ",

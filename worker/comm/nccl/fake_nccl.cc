@@ -165,6 +165,11 @@ absl::Status Connect(RekindleNcclComm& comm) {
   return absl::OkStatus();
 }
 
+int Version(int* version, char*, std::size_t) {
+  *version = kFakeNcclVersion;
+  return kRekindleNcclDone;
+}
+
 int MakeId(unsigned char* out, char* error, std::size_t error_size) {
   if (FaultOf(Call::kMakeId, 0) == Fault::kFail) return Failed("injected", error, error_size);
   Id id{.secret = RandomNonce()};
@@ -279,7 +284,8 @@ int Finish(RekindleNcclComm* comm, char*, std::size_t) {
   return kRekindleNcclDone;
 }
 
-constexpr RekindleNcclApi kFakeNccl = {.make_id = &MakeId,
+constexpr RekindleNcclApi kFakeNccl = {.version = &Version,
+                                       .make_id = &MakeId,
                                        .join = &Join,
                                        .start = &Start,
                                        .poll = &Poll,

@@ -20,6 +20,9 @@ enum class FakeNcclFault { kNone, kFail, kHang };
 // Says what befalls a call of the process's rank `rank`, which is 0 for kMakeId. It is called from any thread.
 using FakeNcclFaults = std::function<FakeNcclFault(FakeNcclCall, int rank)>;
 
+// It acts as this version of NCCL, as NCCL would number it.
+inline constexpr int kFakeNcclVersion = 23000;
+
 const RekindleNcclApi& FakeNccl();
 
 // An empty function stands for no faults.

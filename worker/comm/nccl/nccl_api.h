@@ -35,6 +35,8 @@ struct RekindleNcclOperation {
 };
 
 struct RekindleNcclApi {
+  // Sets *version to NCCL's number of its version, such as 22809 for 2.28.9. It fails where NCCL cannot be used.
+  int (*version)(int* version, char* error, std::size_t error_size);
   // Makes the id by which the ranks of a communicator find each other. One rank makes the id and sends it to all.
   int (*make_id)(unsigned char* id, char* error, std::size_t error_size);
   // Begins to join an NCCL communicator as `rank` of `world` with a device, which becomes the calling thread's device.

@@ -98,6 +98,11 @@ int FromCuda(cudaError_t code, char* error, std::size_t error_size) {
   return Fail(error, error_size, cudaGetErrorString(code));
 }
 
+int Version(int* version, char* error, std::size_t error_size) {
+  if (Nccl().problem[0] != 0) return Fail(error, error_size, Nccl().problem);
+  return FromNccl(Nccl().get_version(version), nullptr, error, error_size);
+}
+
 int MakeId(unsigned char* id, char* error, std::size_t error_size) {
   if (Nccl().problem[0] != 0) return Fail(error, error_size, Nccl().problem);
   ncclUniqueId made;
@@ -182,7 +187,8 @@ int Finish(RekindleNcclComm* comm, char* error, std::size_t error_size) {
 
 }  // namespace
 
-constexpr RekindleNcclApi kNcclApi = {.make_id = &MakeId,
+constexpr RekindleNcclApi kNcclApi = {.version = &Version,
+                                      .make_id = &MakeId,
                                       .join = &Join,
                                       .start = &Start,
                                       .poll = &Poll,

@@ -14,8 +14,9 @@
 
 namespace rekindle::device {
 
-// An end of NCCL takes milliseconds. One that takes longer waits for a kernel that hangs.
-inline constexpr double kNcclEndSeconds = 5;
+// An end of NCCL takes milliseconds. One that takes longer waits for a kernel that hangs. A rank that gives it up has
+// to enter the next generation before its peers give that rank up (comm::Deadlines::connect_seconds).
+inline constexpr double kNcclEndSeconds = 3;
 
 // Says what a rank needs for NCCL.
 struct NcclParts {

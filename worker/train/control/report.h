@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,16 @@ struct LeverNote {
   double steps_saved = 0;
   double seconds_saved = 0;
   double bytes_saved = 0;
+};
+
+// Describes the GPU on which a trainer computes. TrainerDevice documents the meaning of each field.
+struct ReportedDevice {
+  std::string uuid;
+  int nccl_version = 0;
+  std::string no_nccl;
+  bool shares_gpu = false;
+  bool nccl_left = false;
+  bool nccl_failed = false;
 };
 
 // Contains all that a trainer reports. TrainerReport documents the meaning of each field.
@@ -121,6 +132,8 @@ struct Report {
   // `store_unseen` says that the trainer could not look into the job's store, and that the directive allowed it to
   // train nevertheless.
   bool store_unseen = false;
+  // `device` is empty if the trainer computes on the processor.
+  std::optional<ReportedDevice> device;
 };
 
 }  // namespace rekindle::train

@@ -6,7 +6,7 @@
 
 #include "common/log/log.h"
 #include "common/time/clock.h"
-#include "worker/train/engine/read_checkpoint.h"
+#include "worker/train/restore/read_checkpoint.h"
 
 namespace rekindle::train {
 namespace {
@@ -67,7 +67,8 @@ absl::Status Engine::Run() {
                      .epoch_steps = static_cast<double>(parts_.batches.train_samples()) / options_.spec.global_batch,
                      .micro_batch = options_.spec.micro_batch,
                      .micro_batch_reason = options_.micro_batch_reason,
-                     .micro_batch_search_seconds = options_.micro_batch_search_seconds});
+                     .micro_batch_search_seconds = options_.micro_batch_search_seconds,
+                     .device = options_.device});
   AwaitStore();
   teller_.Ready();
   Membership membership;
@@ -75,6 +76,7 @@ absl::Status Engine::Run() {
     const double start = parts_.clock();
     teller_.Works(true);
     RunGeneration(membership);
+    if (exchanges_.HasLeftNccl()) teller_.LeftNccl();
     teller_.Works(false);
     log::Info("generation ended", {{"generation", membership.generation},
                                    {"step", static_cast<long long>(state_.scalars.step)},
@@ -141,6 +143,7 @@ void Engine::RunGeneration(const Membership& membership) {
   log::SetContext({{"generation", generation_}, {"rank", rank}});
   saver_.Enter(generation_, rank);
   if (const absl::Status status = TakeMicroBatch(membership.micro_batch); !status.ok()) return Fail(status);
+  teller_.NcclFailed(false);
   reporter_.Enter(membership);
   const auto communicator = ConnectTo(membership, rank);
   if (!communicator.ok()) return;
@@ -167,10 +170,18 @@ void Engine::RunGeneration(const Membership& membership) {
     teller_.OutOfMemory(status, options_.spec.micro_batch);
     reporter_.Interrupt(generation_, membership, status, {});
   } else if (communicator_failed || absl::IsAborted(status)) {
-    reporter_.Interrupt(generation_, membership, status, connected.accusations());
+    Interrupted(membership, status, connected.accusations());
   } else {
     Fail(status);
   }
+}
+
+// NCCL has failed if it says so (INTERNAL), or if an exchange by it makes no progress and no rank is to blame.
+void Engine::Interrupted(const Membership& membership, const absl::Status& status,
+                         const std::vector<comm::Accusation>& accusations) {
+  const bool by_nccl = membership.transport == device::Transport::kNccl && accusations.empty();
+  if (by_nccl && (absl::IsInternal(status) || absl::IsDeadlineExceeded(status))) teller_.NcclFailed(true);
+  reporter_.Interrupt(membership.generation, membership, status, accusations);
 }
 
 // Takes over the micro-batch size of the generation that begins. Gradients of an unfinished step that were computed
@@ -198,7 +209,7 @@ absl::StatusOr<std::unique_ptr<comm::Communicator>> Engine::ConnectTo(const Memb
       membership, rank, {.progress_seconds = kStateSeconds},
       [this, membership](const absl::Status& status, const std::vector<comm::Accusation>& accusations) {
         log::Warning("communicator ended", {{"error", std::string(status.message())}});
-        reporter_.Interrupt(membership.generation, membership, status, accusations);
+        Interrupted(membership, status, accusations);
       },
       [this, &membership] { return Superseded(membership.generation); }, &accused);
   if (!communicator.ok()) {
@@ -260,8 +271,8 @@ absl::Status Engine::TakeState(const Membership& membership, device::Exchange& e
   if (source == kCheckpoint) status = RestoreCheckpoint(membership);
   if (source == kRank) {
     const auto may_swap = [this] { return reporter_.BeginApply(); };
-    status = placement_->Transfer(exchange, membership, may_swap, state_);
-    if (!status.ok()) steps_.Forget();
+    status = placement_->Transfer(exchange, membership, has_state_, may_swap, state_);
+    if (!status.ok() && receives) steps_.Forget();
   }
   if (status.ok() && receives) {
     steps_.Forget();

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@
 #include "worker/train/engine/generation_watch.h"
 #include "worker/train/engine/teller.h"
 #include "worker/train/engine/timeline.h"
-#include "worker/train/save/checkpoint_search.h"
+#include "worker/train/restore/checkpoint_search.h"
 #include "worker/train/save/final_store.h"
 #include "worker/train/save/saver.h"
 #include "worker/train/state/placement.h"
@@ -66,6 +67,8 @@ struct EngineOptions {
   // `micro_batch_reason` is set only if this process searched for `spec.micro_batch` itself.
   std::string micro_batch_reason;
   double micro_batch_search_seconds = 0;
+  // `device` describes the GPU on which this trainer computes. It is set where EngineParts::nccl is.
+  std::optional<ReportedDevice> device;
 };
 
 // All parts must outlive the engine. `checkpoints` is null if the job has no store.
@@ -122,6 +125,9 @@ class Engine {
 
   void RunGeneration(const Membership& membership);
   absl::Status TakeMicroBatch(int micro_batch);
+  // Reports that the generation has ended for this rank.
+  void Interrupted(const Membership& membership, const absl::Status& status,
+                   const std::vector<comm::Accusation>& accusations);
   absl::StatusOr<std::unique_ptr<comm::Communicator>> ConnectTo(const Membership& membership, int rank);
   absl::Status WatchedRun(const Membership& membership, device::Exchange& exchange, GenerationRun& run);
   GenerationParts PartsOfGeneration();

@@ -20,6 +20,7 @@ void Teller::Introduce(const Introduction& introduction) {
         r.micro_batch = introduction.micro_batch;
         r.micro_batch_reason = introduction.micro_batch_reason;
         r.micro_batch_search_seconds = introduction.micro_batch_search_seconds;
+        r.device = introduction.device;
       },
       false);
 }
@@ -31,6 +32,18 @@ void Teller::Ready() {
 
 void Teller::StoreUnseen() {
   reporter_.Update([](Report& r) { r.store_unseen = true; }, false);
+}
+
+void Teller::NcclFailed(bool failed) {
+  reporter_.Update(
+      [failed](Report& r) {
+        if (r.device) r.device->nccl_failed = failed;
+      },
+      false);
+}
+
+void Teller::LeftNccl() {
+  reporter_.Update([](Report& r) { r.device->nccl_left = true; }, true);
 }
 
 void Teller::Stalled(double seconds) {

@@ -38,6 +38,7 @@ struct Introduction {
   int micro_batch = 0;
   std::string micro_batch_reason;
   double micro_batch_search_seconds = 0;
+  std::optional<ReportedDevice> device;
 };
 
 // Holds what Teller says about a step. `moment.step` and `scalars` are those after the step.
@@ -67,6 +68,10 @@ class Teller {
   void Introduce(const Introduction& introduction);
   void Ready();
   void StoreUnseen();
+  // NcclFailed() says whether NCCL has failed in the present generation and nobody is to blame. LeftNccl() says that
+  // this process does not use NCCL any more.
+  void NcclFailed(bool failed);
+  void LeftNccl();
   void Stalled(double seconds);
   void MicroBatchIs(int micro_batch);
   void Connected(int rank, int generation, double seconds);

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/agreed/exit_codes.h"
 #include "common/digest/hash.h"
@@ -57,13 +58,48 @@ class Watchdog {
   std::thread thread_;
 };
 
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Describes the GPU that the agent has given to this trainer, and the NCCL that comes with it.
+ReportedDevice DescribeGpu(const RekindleNcclApi* nccl) {
+  // From this version on several ranks may share a GPU, if the environment says so.
+  constexpr int kSharesGpus = 23000;
+  ReportedDevice described{.uuid = Environment("CUDA_VISIBLE_DEVICES")};
+  char error[256] = "";
+  if (nccl == nullptr) {
+    described.no_nccl = "the CUDA plugin was built without it";
+  } else if (nccl->version(&described.nccl_version, error, sizeof(error)) != kRekindleNcclDone) {
+    described.nccl_version = 0;
+    described.no_nccl = error;
+  }
+  described.shares_gpu = described.nccl_version >= kSharesGpus && Environment("NCCL_MULTI_RANK_GPU_ENABLE") == "1";
+  return described;
+}
+
 // Loads what computing on a GPU needs, and makes the GPU a device.
-absl::StatusOr<std::unique_ptr<device::Device>> OpenGpu(const Flags& flags, bool repeatable) {
+absl::StatusOr<TrainerDevice> OpenGpu(const Flags& flags, bool repeatable) {
   const Watchdog watchdog(flags);
   const absl::StatusOr<CudaPlugin> plugin = LoadCudaPlugin(DefaultCudaPluginPath());
   if (!plugin.ok()) return plugin.status();
   if (const absl::Status loaded = models::LoadCuda(repeatable); !loaded.ok()) return loaded;
-  return device::MakeCudaDevice(plugin->api());
+  absl::StatusOr<std::unique_ptr<device::Device>> gpu = device::MakeCudaDevice(plugin->api());
+  if (!gpu.ok()) return gpu.status();
+  const RekindleNcclApi* nccl = plugin->api().nccl;
+  TrainerDevice made{.device = *std::move(gpu), .described = DescribeGpu(nccl)};
+  if (made.described->nccl_version > 0) made.nccl.api = nccl;
+  return made;
+}
+
+// Describes the fake device of a trainer. For tests, REKINDLE_FAKE_NCCL is the version of its NCCL, or 0 for none.
+ReportedDevice DescribeFake(const Flags& flags) {
+  ReportedDevice described{.uuid = absl::StrCat("fake GPU of ", flags.trainer), .nccl_version = comm::kFakeNcclVersion};
+  const std::string version = Environment("REKINDLE_FAKE_NCCL");
+  if (!version.empty() && !absl::SimpleAtoi(version, &described.nccl_version)) described.nccl_version = 0;
+  if (described.nccl_version == 0) described.no_nccl = "a test has taken it away";
+  return described;
 }
 
 absl::StatusOr<TrainerDevice> MakeFake(const Flags& flags) {
@@ -74,7 +110,8 @@ absl::StatusOr<TrainerDevice> MakeFake(const Flags& flags) {
                                 std::abort();
                               }};
   if (flags.device_memory > 0) options.memory_bytes = static_cast<int64_t>(flags.device_memory);
-  if (const char* planned = std::getenv("REKINDLE_FAKE_FAULT"); planned != nullptr && *planned != 0) {
+  if (int64_t bytes = 0; absl::SimpleAtoi(Environment("REKINDLE_FAKE_MEMORY"), &bytes)) options.memory_bytes = bytes;
+  if (const std::string planned = Environment("REKINDLE_FAKE_FAULT"); !planned.empty()) {
     absl::StatusOr<FaultPlan> plan = ParseFaultPlan(planned);
     if (!plan.ok()) return plan.status();
     made.fault = std::make_shared<PlannedFault>(*std::move(plan));
@@ -86,7 +123,8 @@ absl::StatusOr<TrainerDevice> MakeFake(const Flags& flags) {
   std::unique_ptr<device::FakeDevice> fake = device::MakeFakeDevice(options);
   if (made.fault != nullptr) made.fault->SetDevice(*fake);
   made.device = std::move(fake);
-  made.nccl = {.api = &comm::FakeNccl()};
+  made.described = DescribeFake(flags);
+  if (made.described->nccl_version > 0) made.nccl.api = &comm::FakeNccl();
   return made;
 }
 
@@ -99,11 +137,10 @@ absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, TrainerJob* job) 
     made.device = device::MakeHostDevice();
     return made;
   }
-  absl::StatusOr<std::unique_ptr<device::Device>> gpu = OpenGpu(flags, job->spec.exact);
+  absl::StatusOr<TrainerDevice> gpu = OpenGpu(flags, job->spec.exact);
   if (!gpu.ok()) EndWithoutDevice(flags, common::kExitDeviceGone, std::string(gpu.status().message()));
   job->model.device = models::ComputeDevice::kCuda;
-  made.device = *std::move(gpu);
-  return made;
+  return gpu;
 }
 
 void EndWithoutDevice(const Flags& flags, int exit_code, const std::string& why) {

@@ -3,12 +3,14 @@
 #define REKINDLE_WORKER_TRAIN_PROGRAM_DEVICE_CHOICE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/device/contract/device.h"
 #include "worker/device/exchange/exchange_maker.h"
+#include "worker/train/control/report.h"
 #include "worker/train/program/planned_fault.h"
 #include "worker/train/program/trainer_flags.h"
 #include "worker/train/sessions/job_file.h"
@@ -21,6 +23,8 @@ struct TrainerDevice {
   std::shared_ptr<PlannedFault> fault;
   std::unique_ptr<device::Device> device;
   device::NcclParts nccl;
+  // `described` is what the coordinator is told of a GPU.
+  std::optional<ReportedDevice> described;
 };
 
 // Makes the device that `flags.device` names, and makes the job compute on it. If that is a GPU that cannot be used, or

@@ -72,8 +72,8 @@ void EndStartPriority() {
 }
 
 // Tells the coordinator that this trainer can never start, and waits at most 5 s until the coordinator answers with
-// EXIT.
-void ReportFailure(ControlPlane& control, const absl::Status& status) {
+// EXIT. Returns `status`.
+absl::Status ReportFailure(ControlPlane& control, const absl::Status& status) {
   constexpr double kPatienceSeconds = 5;
   Report report;
   report.phase = Phase::kFailed;
@@ -85,6 +85,7 @@ void ReportFailure(ControlPlane& control, const absl::Status& status) {
   while (common::SteadySeconds() < end && directives.Latest().action != Directive::Action::kExit) {
     directives.WaitForChange(directives.Version(), end - common::SteadySeconds());
   }
+  return status;
 }
 
 // Returns a function that loads the weights that the job starts from, or null if the seed alone decides the initial
@@ -125,8 +126,7 @@ absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, 
        // A trial that could not use the device has left the last words of this trainer.
        .device_gone = [] { ::_exit(common::kExitDeviceGone); }});
   if (!choice.ok()) {
-    if (!absl::IsCancelled(choice.status())) ReportFailure(control, choice.status());
-    return choice.status();
+    return absl::IsCancelled(choice.status()) ? choice.status() : ReportFailure(control, choice.status());
   }
   auto resolved = LoadJob(flags, choice->micro_batch);
   if (!resolved.ok()) return resolved.status();
@@ -185,29 +185,30 @@ int ExitCodeOf(const absl::Status& status) {
   return status.ok() ? 0 : 1;
 }
 
-// Returns INVALID_ARGUMENT if the job needs an optimizer that its device does not have.
-absl::Status CheckOptimizer(const TrainerJob& job) {
+// Returns INVALID_ARGUMENT if the job needs an optimizer that its device does not have. A job that does not say on what
+// it computes is refused here, and any other one when it is submitted.
+absl::Status CheckOptimizer(const Flags& flags, const TrainerJob& job) {
   const std::string& kind = job.spec.optimizer.kind;
-  if (job.model.device != models::ComputeDevice::kCuda || FindOptimizer(kind)->elementwise) return absl::OkStatus();
+  if (flags.device != kCudaDevice || FindOptimizer(kind)->elementwise) return absl::OkStatus();
   return absl::InvalidArgumentError("optimizer.kind: " + kind +
                                     " has no form for a GPU yet; choose another one, or set workers.device: cpu");
 }
 
 absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener, ControlPlane& control) {
+  if (const absl::Status optimizer = CheckOptimizer(flags, job); !optimizer.ok()) {
+    return ReportFailure(control, optimizer);
+  }
   const auto found = FindMicroBatch(flags, control, &job);
   if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
   models::PinThreads(job.threads);
   const absl::StatusOr<TrainerDevice> device = ChooseDevice(flags, &job);
   if (!device.ok()) return device.status();
-  const absl::Status optimizer = CheckOptimizer(job);
-  auto data = optimizer.ok() ? OpenJobData(job, flags.dir) : optimizer;
+  auto data = OpenJobData(job, flags.dir);
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
   auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();
-  if (!probe.ok()) {
-    ReportFailure(control, probe.status());
-    return probe.status();
-  }
+  if (!probe.ok()) return ReportFailure(control, probe.status());
   EngineOptions options = OptionsOf(flags, job, *data, *found, *probe);
+  options.device = device->described;
   const OpenStore open_store = OpenerOf(flags, job);
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
   if (!job.store.empty()) {
@@ -243,8 +244,9 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   if (!node.ok()) return node.status();
   SignalWatch signals([&] { engine.Stop(); });
   EndStartPriority();
-  const std::string small_pages = common::WhyNoHugePages();
-  if (!small_pages.empty()) log::Info("its state lies in small pages", {{"why", small_pages}});
+  if (const std::string why = common::WhyNoHugePages(); !why.empty()) {
+    log::Info("its state lies in small pages", {{"why", why}});
+  }
   const absl::Status status = engine.Run();
   // The device, and NCCL's threads, may hold up an orderly end for ever.
   if (engine.HasLeftNccl()) std::_Exit(ExitCodeOf(status));

@@ -21,8 +21,6 @@ namespace {
 constexpr double kShardsOfOthersSeconds = 300, kShardsOfThePastSeconds = 60;
 // While the committer waits for shards, it checks every `kLookSeconds` whether its generation has ended.
 constexpr double kLookSeconds = 2;
-// At most `kMaxGathering` snapshots wait for the ShardNotes of other ranks. If there are more, the oldest is given up.
-constexpr size_t kMaxGathering = 4;
 constexpr size_t kMaxLost = 16;
 constexpr int kBuffers = 2;
 // The one before must begin to leave the device within `kStallSeconds`, or within `kDrainSeconds` if nothing trains
@@ -32,7 +30,10 @@ constexpr double kStallSeconds = 0.1, kDrainSeconds = 60;
 }  // namespace
 
 Checkpointer::Checkpointer(device::Device& device, checkpoint::CheckpointClient& client, CheckpointerOptions options)
-    : device_(device), client_(client), options_(std::move(options)) {
+    : device_(device),
+      client_(client),
+      options_(std::move(options)),
+      gathering_(options_.spec_digest, options_.tensors) {
   for (int worker = 0; worker < kWorkers; ++worker) {
     threads_[worker] = std::jthread([this, worker](std::stop_token stop) { Loop(stop, worker); });
   }
@@ -68,18 +69,12 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
     snapshot.ready = device_.Record(device::Queue::kCompute);
   }
   common::MutexLock lock(mutex_);
-  gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
-  if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
-  // At the end of a job the same step may be saved a second time. A failure of the first save then no longer counts.
-  lost_.erase({info.generation, snapshot.step});
-  others_are_done_ = false;
+  const absl::Status room = CheckRoom(info);
+  if (room.ok() || !info.memory_only) Expect(info, state.scalars);
   if (info.ranges.empty()) return;
-  if (writing_ >= kBuffers) {
-    const std::string why = waits_for_.empty() ? "; take them less often (checkpoint.every_steps, or interval: auto)"
-                                               : absl::StrCat("; the first of them waits, as ", waits_for_);
+  if (!room.ok()) {
     lock.Unlock();
-    Lost(snapshot, absl::UnavailableError("the two checkpoints before are still being written" + why));
-    return;
+    return Lost(snapshot, room);
   }
   if (options_.scratch != nullptr) {
     lock.Unlock();
@@ -93,10 +88,41 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
     lock.Lock();
     uses_scratch_ = true;
   }
-  ++writing_;
+  Count(info, true);
   copy_ = snapshot.leaves_at_once ? Copy::kIdle : Copy::kStaging;
   snapshot.id = ++newest_;
   Enqueue(kCopier, [this, snapshot] { Save(snapshot); });
+}
+
+void Checkpointer::Expect(const SnapshotInfo& info, const StateScalars& scalars) {
+  if (!info.memory_only) {
+    // At the end of a job the same step may be saved a second time. What the first save has found no longer counts.
+    lost_.erase({info.generation, scalars.step});
+    std::erase_if(notes_, [&](const ShardNotes& notes) { return notes.step == scalars.step; });
+    durable_step_ = scalars.step;
+    others_are_done_ = false;
+  }
+  gathering_.Expect(info, scalars);
+}
+
+absl::Status Checkpointer::CheckRoom(const SnapshotInfo& info) const {
+  if (info.memory_only) {
+    const bool waits = keeping_ || uses_scratch_ || copy_ != Copy::kIdle;
+    return waits ? absl::UnavailableError("the snapshot before is still being copied") : absl::OkStatus();
+  }
+  if (writing_ < kBuffers) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("the two checkpoints before are still being written",
+                                             waits_for_.empty()
+                                                 ? "; take them less often (checkpoint.every_steps, or interval: auto)"
+                                                 : absl::StrCat("; the first of them waits, as ", waits_for_)));
+}
+
+void Checkpointer::Count(const SnapshotInfo& info, bool begins) {
+  if (info.memory_only) {
+    keeping_ = begins;
+  } else {
+    writing_ += begins ? 1 : -1;
+  }
 }
 
 double Checkpointer::WaitCopied(double stall_seconds) {
@@ -116,13 +142,12 @@ double Checkpointer::AwaitCopy(double stall_seconds) {
   if (auto staged = being_copied_; staged != nullptr && options_.scratch == nullptr) {
     const Snapshot from = copied_from_;
     lock.Unlock();
-    // An error of this copy of the staged shards is ignored, because Save() copies the same shards and gets the same
-    // error.
+    // An error of this copy is ignored, because Save() copies the same shards and gets the same error.
     CopyState(*staged, from).IgnoreError();
     lock.Lock();
     // Whoever drops the staged shards last waits for their writes to end. That must not be the training thread, so a
-    // task of the writer holds them, too.
-    Enqueue(kWriter, [staged = std::move(staged)] {});
+    // task of the thread that writes them holds them, too.
+    Enqueue(from.info.memory_only ? kKeeper : kWriter, [staged = std::move(staged)] {});
   }
   changed_.Wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return copy_ == Copy::kIdle; });
   return common::SteadySeconds() - start;
@@ -133,7 +158,8 @@ void Checkpointer::Save(const Snapshot& snapshot) {
                                .step = static_cast<int>(snapshot.step),
                                .total = snapshot.total,
                                .precision = snapshot.info.precision,
-                               .urgent = snapshot.info.urgent},
+                               .urgent = snapshot.info.urgent,
+                               .memory_only = snapshot.info.memory_only},
                               snapshot.info.ranges);
   const double start = common::SteadySeconds();
   const std::shared_ptr<checkpoint::StagedShards> staged = opened.ok() ? *std::move(opened) : nullptr;
@@ -145,10 +171,11 @@ void Checkpointer::Save(const Snapshot& snapshot) {
     if (IsAwaited(snapshot)) copy_ = Copy::kIdle;
     being_copied_ = nullptr;
     if (status.ok()) {
-      notes_.push_back({snapshot.step, staged->refs()});
-      Enqueue(kWriter, [this, staged, snapshot, start, held_up] { Write(*staged, snapshot, start, held_up); });
+      if (!snapshot.info.memory_only) notes_.push_back({snapshot.step, staged->refs()});
+      Enqueue(snapshot.info.memory_only ? kKeeper : kWriter,
+              [this, staged, snapshot, start, held_up] { Write(*staged, snapshot, start, held_up); });
     } else {
-      --writing_;
+      Count(snapshot.info, false);
     }
   }
   changed_.NotifyAll();
@@ -163,10 +190,17 @@ void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snaps
   held_up_seconds = std::max(held_up_seconds, staged.held_up_seconds());
   {
     const common::MutexLock lock(mutex_);
-    --writing_;
+    Count(snapshot.info, false);
     double bytes = 0;
     for (const checkpoint::ShardRef& ref : staged.refs()) bytes += static_cast<double>(ref.bytes);
-    if (status.ok()) write_rate_ = bytes / std::max(common::SteadySeconds() - start - held_up_seconds, 1e-6);
+    if (status.ok() && snapshot.info.memory_only) {
+      // The committer gets the list only now, because a manifest makes all nodes forget the state that they held
+      // before. A checkpoint of the same step has a list of its own.
+      const bool is_current = snapshot.info.generation >= generation_;
+      if (is_current && snapshot.step != durable_step_) notes_.push_back({snapshot.step, staged.refs()});
+    } else if (status.ok()) {
+      write_rate_ = bytes / std::max(common::SteadySeconds() - start - held_up_seconds, 1e-6);
+    }
   }
   if (!status.ok()) Lost(snapshot, status);
 }
@@ -187,8 +221,7 @@ absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedSh
   const auto copy = [&] { return splits ? CopySplit(*staged, snapshot) : CopyState(*staged, snapshot); };
   if (!splits) device_.After(device::Queue::kSnapshot, snapshot.ready);
   if (snapshot.info.urgent) return copy();
-  // The copy runs beside training and gives way to what training needs. A thread that waits for the copy helps with it
-  // (see WaitCopied).
+  // The copy gives way to what training needs. A thread that waits for the copy helps with it (see WaitCopied).
   absl::Status status;
   *held_up_seconds = common::RunInBackground([&] { status = copy(); });
   return status;
@@ -238,26 +271,11 @@ ShardNotes Checkpointer::TakeNotes() {
 
 void Checkpointer::Collect(int generation, const ShardNotes& notes) {
   const common::MutexLock lock(mutex_);
-  const auto found = gathering_.find(notes.step);
-  if (found == gathering_.end()) return;
-  Gathering& gathering = found->second;
-  for (const checkpoint::ShardRef& ref : notes.refs) {
-    if (ref.generation == generation) gathering.refs[{ref.index, ref.plane}] = ref;
-  }
-  const int planes = checkpoint::PlanesOf(gathering.info.precision);
-  auto& refs = gathering.refs;
-  if (refs.empty() || static_cast<int>(refs.size()) != refs.begin()->second.count * planes) return;
-  checkpoint::Manifest manifest;
-  manifest.generation = generation;
-  manifest.step = static_cast<int>(notes.step);
-  manifest.tensors = options_.tensors;
-  manifest.loss = gathering.info.loss;
-  manifest.validation_loss = gathering.info.validation_loss;
-  manifest.scalars = gathering.scalars;
-  manifest.spec_digest = options_.spec_digest;
-  for (const auto& [key, ref] : refs) manifest.shards.push_back(ref);
-  gathering_.erase(gathering_.begin(), std::next(found));
-  Enqueue(kWriter, [this, manifest] { Commit(manifest); });
+  std::optional<GatheredManifest> gathered = gathering_.Add(generation, notes);
+  if (!gathered) return;
+  Enqueue(gathered->memory_only ? kKeeper : kWriter, [this, gathered = *std::move(gathered)] {
+    gathered.memory_only ? CommitToMemory(gathered.manifest) : Commit(gathered.manifest);
+  });
 }
 
 absl::StatusOr<std::string> Checkpointer::WriteManifest(const checkpoint::Manifest& manifest) {
@@ -302,7 +320,18 @@ void Checkpointer::Commit(const checkpoint::Manifest& manifest) {
   options_.changed(Status());
 }
 
+void Checkpointer::CommitToMemory(const checkpoint::Manifest& manifest) {
+  const absl::Status status = client_.KeepManifest(manifest);
+  if (status.ok()) return;
+  log::Warning("the nodes do not keep this state", {{"step", manifest.step}, {"error", std::string(status.message())}});
+}
+
 void Checkpointer::Lost(const Snapshot& snapshot, const absl::Status& status) {
+  if (snapshot.info.memory_only) {
+    log::Info("the nodes do not keep this state",
+              {{"step", static_cast<long long>(snapshot.step)}, {"why", std::string(status.message())}});
+    return;
+  }
   {
     const common::MutexLock lock(mutex_);
     lost_.insert({snapshot.info.generation, snapshot.step});
@@ -326,7 +355,7 @@ void Checkpointer::Enter(int generation) {
   generation_ = generation;
   others_are_done_ = false;
   notes_.clear();
-  gathering_.clear();
+  gathering_.Clear();
 }
 
 bool Checkpointer::Drain(double seconds) {

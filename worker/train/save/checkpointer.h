@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,6 +24,7 @@
 #include "worker/device/contract/device.h"
 #include "worker/train/control/control_plane.h"
 #include "worker/train/save/plane_scratch.h"
+#include "worker/train/save/shard_gathering.h"
 #include "worker/train/state/train_state.h"
 
 namespace rekindle::train {
@@ -52,24 +52,6 @@ struct CheckpointerOptions {
   PlaneScratch* scratch = nullptr;
   // `changed` is called from background threads with every new status.
   std::function<void(const CheckpointStatus&)> changed;
-};
-
-// Describes a snapshot of the state. Only the committer needs the losses.
-struct SnapshotInfo {
-  int generation = 0;
-  // `ranges` are the shards that this rank writes. They are in order, and no gap is between them.
-  std::vector<checkpoint::ShardRange> ranges;
-  checkpoint::Precision precision = checkpoint::Precision::kExact;
-  std::optional<double> loss;
-  std::optional<double> validation_loss;
-  // An urgent save does not run at low priority, because nothing trains until it has ended.
-  bool urgent = false;
-};
-
-// Lists a rank's shards of one snapshot, for the committer. `refs` is empty if the rank has none.
-struct ShardNotes {
-  int64_t step = 0;
-  std::vector<checkpoint::ShardRef> refs;
 };
 
 // Only the training thread may call a Checkpointer, except for Status(), which any thread may call.
@@ -129,17 +111,11 @@ class Checkpointer {
     // `leaves_at_once` says that the scratch has the whole snapshot, so that training does not wait for the copy.
     bool leaves_at_once = false;
   };
-  struct Gathering {
-    SnapshotInfo info;
-    std::string scalars;
-    // `refs` holds the shards of a snapshot that are known so far, of all ranks, keyed by the index and the plane of
-    // the shard.
-    std::map<std::pair<int, int>, checkpoint::ShardRef> refs;
-  };
   using Task = std::function<void()>;
   // Each Worker is a thread. The copier stages snapshots and copies them. The writer makes the shards durable and
-  // commits checkpoints.
-  enum Worker { kCopier, kWriter, kWorkers };
+  // commits checkpoints. The keeper does the same for what goes to the memory of nodes only, so that it does not wait
+  // for a store.
+  enum Worker { kCopier, kWriter, kKeeper, kWorkers };
   struct Work {
     std::deque<Task> tasks;
     bool busy = false;
@@ -155,6 +131,12 @@ class Checkpointer {
                           double* held_up_seconds);
   absl::Status CopyState(checkpoint::StagedShards& staged, const Snapshot& snapshot);
   absl::Status CopySplit(checkpoint::StagedShards& staged, const Snapshot& snapshot);
+  // Notes that a snapshot begins, whose lists of shards will be collected.
+  void Expect(const SnapshotInfo& info, const StateScalars& scalars) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns why a snapshot cannot begin now, or OK.
+  absl::Status CheckRoom(const SnapshotInfo& info) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes that a snapshot is being copied and written, or is not any more.
+  void Count(const SnapshotInfo& info, bool begins) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether training waits for the copy of `snapshot`, or would wait if it came to its next optimizer step now.
   bool IsAwaited(const Snapshot& snapshot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return snapshot.id == newest_ && copy_ != Copy::kIdle;
@@ -163,6 +145,7 @@ class Checkpointer {
   // while others are being copied. `held_up_seconds` is the part of the copy in which training had the processors.
   void Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start, double held_up_seconds);
   void Commit(const checkpoint::Manifest& manifest);
+  void CommitToMemory(const checkpoint::Manifest& manifest);
   absl::StatusOr<std::string> WriteManifest(const checkpoint::Manifest& manifest);
   void Lost(const Snapshot& snapshot, const absl::Status& status);
   void Failed(const absl::Status& status);
@@ -178,6 +161,8 @@ class Checkpointer {
   // `copy_` is the progress of the newest snapshot's copy. An older snapshot that still waits for memory will be
   // dropped, because training has gone on.
   Copy copy_ ABSL_GUARDED_BY(mutex_) = Copy::kIdle;
+  // `durable_step_` is the step of the newest snapshot that goes to the store.
+  int64_t durable_step_ ABSL_GUARDED_BY(mutex_) = -1;
   // `newest_` is the id of the newest snapshot.
   int64_t newest_ ABSL_GUARDED_BY(mutex_) = 0;
   // `being_copied_` has the shards of the newest snapshot while `copy_` is kCopying.
@@ -187,6 +172,8 @@ class Checkpointer {
   int generation_ ABSL_GUARDED_BY(mutex_) = 0;
   // `writing_` counts the snapshots that are being copied, or are copied and not written yet.
   int writing_ ABSL_GUARDED_BY(mutex_) = 0;
+  // `keeping_` says that a snapshot that goes to memory only is being copied, or is copied and not kept yet.
+  bool keeping_ ABSL_GUARDED_BY(mutex_) = false;
   double write_rate_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<ShardNotes> notes_ ABSL_GUARDED_BY(mutex_);
   // `lost_` has the generation and step of each snapshot whose own shards this rank could not write.
@@ -197,9 +184,7 @@ class Checkpointer {
   // `waits_for_` says what the commit under way did not find in the store. It is empty if no commit waits.
   std::string waits_for_ ABSL_GUARDED_BY(mutex_);
   CheckpointStatus status_ ABSL_GUARDED_BY(mutex_);
-  // `gathering_` has the snapshots of which not all ranks' shards are known yet, keyed by step. All belong to the
-  // running generation.
-  std::map<int64_t, Gathering> gathering_ ABSL_GUARDED_BY(mutex_);
+  ShardGathering gathering_ ABSL_GUARDED_BY(mutex_);
   // `work_` holds the tasks of each Worker, and `threads_` its thread. Both are indexed by Worker.
   std::array<Work, kWorkers> work_ ABSL_GUARDED_BY(mutex_);
   std::array<std::jthread, kWorkers> threads_;

@@ -67,13 +67,14 @@ class GatedClient final : public checkpoint::CheckpointClient {
     stage.Pass();
     auto staged = client_->Stage(snapshot, ranges);
     if (!staged.ok()) return staged.status();
-    return std::make_unique<Staged>(*std::move(staged), *this);
+    return std::make_unique<Staged>(*std::move(staged), *this, snapshot.memory_only);
   }
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::JobFile& job_file,
                                             const checkpoint::Retention& retention, double wait_seconds) override {
     if (shards_missing-- > 0) return absl::NotFoundError("a shard of another rank is not there");
     return client_->WriteManifest(std::move(manifest), job_file, retention, wait_seconds);
   }
+  absl::Status KeepManifest(Manifest manifest) override { return client_->KeepManifest(std::move(manifest)); }
   absl::Status WriteJobFile(int generation, const std::string& text, double seconds) override {
     return client_->WriteJobFile(generation, text, seconds);
   }
@@ -82,9 +83,9 @@ class GatedClient final : public checkpoint::CheckpointClient {
   absl::StatusOr<checkpoint::SearchResult> FindNamed(const std::string& name, bool verify) override {
     return client_->FindNamed(name, verify);
   }
-  absl::StatusOr<checkpoint::Restored> Restore(int generation, const std::string& name,
-                                               const MutableState& state) override {
-    return client_->Restore(generation, name, state);
+  absl::StatusOr<checkpoint::Restored> RestoreShards(int generation, const std::string& name, int64_t total,
+                                                     const checkpoint::ReadShard& read) override {
+    return client_->RestoreShards(generation, name, total, read);
   }
   absl::StatusOr<checkpoint::ServiceInfo> GetInfo() override { return client_->GetInfo(); }
   void Cancel() override { client_->Cancel(); }
@@ -97,12 +98,13 @@ class GatedClient final : public checkpoint::CheckpointClient {
  private:
   class Staged final : public checkpoint::StagedShards {
    public:
-    Staged(std::unique_ptr<StagedShards> staged, GatedClient& client) : staged_(std::move(staged)), client_(client) {}
+    Staged(std::unique_ptr<StagedShards> staged, GatedClient& client, bool memory_only)
+        : staged_(std::move(staged)), client_(client), memory_only_(memory_only) {}
     absl::Status Copy(const checkpoint::StateView& state) override { return staged_->Copy(state); }
     absl::Status CopySplit(const NextSplit& next) override { return staged_->CopySplit(next); }
     const std::vector<checkpoint::ShardRef>& refs() const override { return staged_->refs(); }
     absl::Status Commit() override {
-      client_.commit.Pass();
+      if (!memory_only_) client_.commit.Pass();
       return staged_->Commit();
     }
     double held_up_seconds() const override { return client_.held_up_seconds; }
@@ -110,6 +112,7 @@ class GatedClient final : public checkpoint::CheckpointClient {
    private:
     const std::unique_ptr<StagedShards> staged_;
     GatedClient& client_;
+    const bool memory_only_;
   };
   const std::unique_ptr<CheckpointClient> client_;
 };
@@ -133,6 +136,10 @@ class CheckpointerTest : public testing::Test {
   }
   void Begin() {
     checkpointer_.Begin({.generation = 1, .ranges = checkpoint::CutShards(state_.weights.size(), 1)}, state_);
+  }
+  void BeginInMemory() {
+    checkpointer_.Begin(
+        {.generation = 1, .ranges = checkpoint::CutShards(state_.weights.size(), 1), .memory_only = true}, state_);
   }
   // Passes the lists of all copied shards to Collect(), as the exchanges of the next steps do.
   void GatherAll() {
@@ -208,6 +215,45 @@ TEST_F(CheckpointerTest, TwoAreWrittenAtOnceAndAThirdIsRefused) {
   EXPECT_THAT(SavedSteps(), testing::ElementsAre(1, 2));
   for (const checkpoint::ManifestName& name : store_.Names()) ExpectHolds(name);
   EXPECT_GT(checkpointer_.write_rate(), 0);
+}
+
+TEST_F(CheckpointerTest, AStoreThatIsSlowHoldsUpNothingThatGoesToMemory) {
+  client_.commit.Close();
+  Write(1);
+  Begin();
+  checkpointer_.WaitCopied(kLong);
+  GatherAll();
+  for (int64_t step = 2; step <= 3; ++step) {
+    Write(step);
+    BeginInMemory();
+    checkpointer_.WaitCopied(kLong);
+    // The list of the shards comes when the nodes hold them.
+    ShardNotes notes;
+    while (notes.refs.empty()) notes = checkpointer_.TakeNotes();
+    checkpointer_.Collect(1, notes);
+    while (store_.Kept().empty() || store_.Kept().back().step != step) std::this_thread::yield();
+    ExpectHolds(store_.Kept().back());
+  }
+  EXPECT_THAT(SavedSteps(), testing::IsEmpty());
+  EXPECT_EQ(checkpointer_.Status().committed.manifest, "");
+  client_.commit.Open();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(1));
+  EXPECT_EQ(checkpointer_.Status().failed, 0);
+}
+
+TEST_F(CheckpointerTest, WhatWouldHoldUpTrainingIsNotKeptInMemoryAndThatIsNoFailure) {
+  client_.stage.Close();
+  Write(1);
+  Begin();
+  client_.stage.AwaitWaiting();
+  Write(2);
+  BeginInMemory();
+  client_.stage.Open();
+  checkpointer_.WaitCopied(kLong);
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_THAT(store_.Kept(), testing::IsEmpty());
+  EXPECT_EQ(checkpointer_.Status().failed, 0);
 }
 
 // The store was moved away while a checkpoint was being written, so the commit waits for shards. The error of a later

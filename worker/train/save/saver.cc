@@ -109,12 +109,17 @@ bool Saver::StepDone(const StepOutcome& outcome, double seconds, bool usual, con
   committed_step_ = std::max(committed_step_, outcome.committed_step);
   Follow();
   const int64_t step = state.scalars.step;
-  if (!checkpointer_ || !outcome.begin_checkpoint || step >= parts_.spec.steps) return false;
+  if (!checkpointer_ || step >= parts_.spec.steps) return false;
   // The generation ends with this step, so nobody would gather the shards of a save that begins now.
   if (outcome.yield) return false;
-  schedule_.Begun(parts_.clock(), step);
-  checkpointer_->Begin(SnapshotOf(static_cast<int>(outcome.messages.size())), state);
-  return true;
+  const bool begins = outcome.begin_checkpoint;
+  const int64_t memory_every = parts_.spec.checkpoint.memory_every_steps;
+  if (!begins && (memory_every == 0 || step % memory_every != 0)) return false;
+  SnapshotInfo info = SnapshotOf(static_cast<int>(outcome.messages.size()));
+  info.memory_only = !begins;
+  if (begins) schedule_.Begun(parts_.clock(), step);
+  checkpointer_->Begin(info, state);
+  return begins;
 }
 
 // Tells the checkpoint schedule which saves have failed and which are durable.

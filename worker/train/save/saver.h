@@ -81,7 +81,8 @@ class Saver {
   // Takes what all ranks announced about their shards. The call does nothing unless this rank is rank 0.
   void Gather(std::span<const StepMessage> messages);
   // Notes that a step took `seconds`, and begins the save of `state` if rank 0 announced one. `usual` says that the
-  // step contained only training and checkpoints (SaveCost::Step). Returns whether a save began.
+  // step contained only training and checkpoints (SaveCost::Step). If rank 0 announced none, the state may go to the
+  // memory of nodes, as the job says. Returns whether a save to the store began.
   bool StepDone(const StepOutcome& outcome, double seconds, bool usual, const TrainState& state);
   // Notes the validation loss that is written into the next checkpoint.
   void Evaluated(double validation_loss) { validation_loss_ = validation_loss; }

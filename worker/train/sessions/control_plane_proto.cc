@@ -47,6 +47,15 @@ void ToProto(const CheckpointName& name, v1::Checkpointed* message) {
   message->set_step(static_cast<int32_t>(name.step));
 }
 
+void ToProto(const ReportedDevice& device, v1::TrainerDevice* message) {
+  message->set_uuid(device.uuid);
+  message->set_nccl_version(device.nccl_version);
+  message->set_no_nccl(device.no_nccl);
+  message->set_shares_gpu(device.shares_gpu);
+  message->set_nccl_left(device.nccl_left);
+  message->set_nccl_failed(device.nccl_failed);
+}
+
 Member FromProto(const v1::Member& message) {
   Member member;
   member.trainer = message.trainer();
@@ -79,6 +88,8 @@ Membership FromProto(const v1::Membership& message) {
   membership.lease_seconds = message.lease_seconds();
   membership.lease_save_seconds = message.lease_save_seconds();
   membership.lease_step_seconds = message.lease_step_seconds();
+  membership.transport =
+      message.transport() == v1::TRANSPORT_NCCL ? device::Transport::kNccl : device::Transport::kHost;
   switch (message.source().source_case()) {
     case v1::StateSource::kRank:
       membership.source = Membership::Source::kRank;
@@ -127,6 +138,7 @@ void AddState(const Report& report, v1::TrainerReport* message) {
     out->set_kind(ToProto(accused.kind));
     out->set_detail(accused.detail);
   }
+  if (report.device) ToProto(*report.device, message->mutable_device());
   message->set_micro_batch_seconds(report.micro_batch_seconds);
   message->set_step_seconds(report.step_seconds);
   message->set_step_seconds_p99(report.step_seconds_p99);

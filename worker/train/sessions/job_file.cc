@@ -24,6 +24,7 @@ absl::StatusOr<CheckpointSpec> ToCheckpointSpec(const v1::JobSpec::Checkpoint& c
   if (!precision.ok()) return precision.status();
   out.precision = *precision;
   out.allow_nonfinite = checkpoint.allow_nonfinite();
+  out.memory_every_steps = checkpoint.memory_every_steps();
   if (checkpoint.interval() == "auto") {
     out.kind = CheckpointSpec::Kind::kAuto;
     if (checkpoint.has_interruptions_per_hour()) out.interruptions_per_hour = checkpoint.interruptions_per_hour();

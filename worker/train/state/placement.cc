@@ -26,9 +26,9 @@ class WholePlacement final : public Placement {
   absl::StatusOr<TrainState> Zero() const override { return TrainState::Zero(device_, layout_, moments_); }
   absl::Status MakeRoom(TrainState&) const override { return absl::OkStatus(); }
   absl::Status Enter(const Membership&, int) override { return absl::OkStatus(); }
-  absl::Status Transfer(device::Exchange& exchange, const Membership& membership, const std::function<bool()>& may_swap,
-                        TrainState& state) override {
-    return TransferState(device_, exchange, membership, layout_, may_swap, state);
+  absl::Status Transfer(device::Exchange& exchange, const Membership& membership, bool has_state,
+                        const std::function<bool()>& may_swap, TrainState& state) override {
+    return TransferState(device_, exchange, membership, layout_, has_state, may_swap, state);
   }
   const std::vector<checkpoint::ElementRange>* Wanted() const override { return nullptr; }
   void Replaced(bool) override {}
@@ -69,8 +69,8 @@ class ShardedPlacement final : public Placement {
   absl::StatusOr<TrainState> Zero() const override;
   absl::Status MakeRoom(TrainState& state) const override;
   absl::Status Enter(const Membership& membership, int rank) override;
-  absl::Status Transfer(device::Exchange& exchange, const Membership& membership, const std::function<bool()>& may_swap,
-                        TrainState& state) override;
+  absl::Status Transfer(device::Exchange& exchange, const Membership& membership, bool has_state,
+                        const std::function<bool()>& may_swap, TrainState& state) override;
   const std::vector<checkpoint::ElementRange>* Wanted() const override { return &deal_.wanted; }
   void Replaced(bool whole) override;
   absl::Status ReleaseUnwanted(device::Exchange& exchange, TrainState& state) override;
@@ -99,16 +99,16 @@ class ShardedPlacement final : public Placement {
   ElementSet held_;
 };
 
-// Sends the weights and scalars from the source of the membership to the ranks that need state. They arrive in
-// `received`. The call is collective over these ranks, and the others return at once.
+// Sends the weights and scalars to the ranks that need state. They arrive in `received`. The call is collective over
+// sources and receivers, and the others return at once.
 absl::Status SendWeights(device::Exchange& exchange, const Membership& membership, const ParameterLayout& layout,
                          const TrainState& state, TrainState& received) {
-  const comm::Communicator& communicator = exchange.communicator();
+  const int self = exchange.communicator().rank();
   absl::Status status;
-  for (int rank = 0; status.ok() && rank < communicator.world_size(); ++rank) {
-    if (!membership.members[static_cast<size_t>(rank)].needs_state || rank == membership.source_rank) continue;
-    if (communicator.rank() == membership.source_rank) status = SendState(exchange, rank, state, 0);
-    if (communicator.rank() == rank) status = ReceiveState(exchange, membership.source_rank, layout, 0, received);
+  for (const auto& [source, receiver] : DeliveriesOf(membership)) {
+    if (self == source) status.Update(SendState(exchange, receiver, state, 0));
+    if (self == receiver) status.Update(ReceiveState(exchange, source, layout, 0, received));
+    if (!status.ok()) return status;
   }
   return status;
 }
@@ -146,7 +146,7 @@ void ShardedPlacement::Replaced(bool whole) {
   reporter_.Hold(ToBlocks(held_), BlocksOf(layout_.total));
 }
 
-absl::Status ShardedPlacement::Transfer(device::Exchange& exchange, const Membership& membership,
+absl::Status ShardedPlacement::Transfer(device::Exchange& exchange, const Membership& membership, bool has_state,
                                         const std::function<bool()>& may_swap, TrainState& state) {
   MomentTransfer transfer(device_, exchange, deal_, step_, moments_, membership.step);
   if (absl::Status status = transfer.Plan(held_, state); !status.ok()) return status;
@@ -155,7 +155,10 @@ absl::Status ShardedPlacement::Transfer(device::Exchange& exchange, const Member
   // step must stay whole, so the new ones are then received beside them.
   const bool beside = receives && !held_.empty() && transfer.reached().empty();
   TrainState received;
-  if (receives) {
+  if (receives && !has_state) {
+    received.weights = std::move(state.weights);
+    received.scalars = FirstScalars(layout_);
+  } else if (receives) {
     absl::StatusOr<TrainState> made = beside ? Zero() : TrainState::Zero(device_, layout_, 0);
     if (!made.ok()) return made.status();
     received = *std::move(made);
@@ -163,12 +166,15 @@ absl::Status ShardedPlacement::Transfer(device::Exchange& exchange, const Member
   absl::Status status = beside ? absl::OkStatus() : MakeRoom(state);
   if (status.ok()) status = SendWeights(exchange, membership, layout_, state, received);
   if (status.ok()) status = transfer.MoveAll(state, beside ? received : state);
-  if (!status.ok()) return status;
-  const ElementSet held = Union(transfer.reached(), deal_.wanted);
-  if (receives) {
-    if (!may_swap()) return absl::AbortedError("the generation ended before its state was taken over");
-    TakeOver(beside, membership.step, received, state);
+  if (status.ok() && receives && !may_swap()) {
+    status = absl::AbortedError("the generation ended before its state was taken over");
   }
+  if (!status.ok()) {
+    if (receives && !has_state) state.weights = std::move(received.weights);
+    return status;
+  }
+  if (receives) TakeOver(beside, membership.step, received, state);
+  const ElementSet held = Union(transfer.reached(), deal_.wanted);
   if (!reporter_.Hold(ToBlocks(held), BlocksOf(layout_.total))) {
     return absl::AbortedError("the generation ended before its state was taken over");
   }

@@ -44,8 +44,8 @@ class Placement {
 
   // Hands state on to the ranks that need it. The call is collective, and the membership's source must be a rank. A
   // receiver writes its state only when everything has arrived and `may_swap` agrees. Otherwise it returns ABORTED. An
-  // error leaves the old state whole.
-  virtual absl::Status Transfer(device::Exchange& exchange, const Membership& membership,
+  // error leaves the old state whole. Without `has_state` there is none, and its memory may be used.
+  virtual absl::Status Transfer(device::Exchange& exchange, const Membership& membership, bool has_state,
                                 const std::function<bool()>& may_swap, TrainState& state) = 0;
   // Returns the moments that this rank must get from a checkpoint, or null for all of them.
   virtual const std::vector<checkpoint::ElementRange>* Wanted() const = 0;

@@ -10,14 +10,18 @@ namespace {
 constexpr uint64_t kMaxLeverBytes = kMaxLeverValues * (kMaxLeverName + sizeof(uint32_t) + sizeof(double));
 
 absl::Status ReceiveAndSwap(device::Device& device, device::Exchange& exchange, int peer, const ParameterLayout& layout,
-                            const std::function<bool()>& may_swap, TrainState& state) {
-  absl::StatusOr<TrainState> spare = TrainState::Zero(device, layout, state.moments);
+                            bool has_state, const std::function<bool()>& may_swap, TrainState& state) {
+  absl::StatusOr<TrainState> spare = has_state ? TrainState::Zero(device, layout, state.moments) : std::move(state);
   if (!spare.ok()) return spare.status();
-  absl::Status status = ReceiveState(exchange, peer, layout, state.moments, *spare);
-  if (!status.ok()) return status;
-  if (!may_swap()) return absl::AbortedError("the generation ended before its state was taken over");
-  std::swap(state, *spare);
-  return absl::OkStatus();
+  // The memory may have what an earlier transfer left there.
+  spare->scalars = FirstScalars(layout);
+  absl::Status status = ReceiveState(exchange, peer, layout, spare->moments, *spare);
+  if (status.ok() && !may_swap()) {
+    status = absl::AbortedError("the generation ended before its state was taken over");
+  }
+  // A rank without a state takes its memory back, but the memory does not count as a state.
+  if (status.ok() || !has_state) state = *std::move(spare);
+  return status;
 }
 
 }  // namespace
@@ -59,15 +63,26 @@ absl::Status ReceiveState(device::Exchange& exchange, int peer, const ParameterL
   return status;
 }
 
+std::vector<Delivery> DeliveriesOf(const Membership& membership) {
+  // The first source is the one that the membership names.
+  std::vector<int> sources = {membership.source_rank}, receivers;
+  for (int rank = 0; rank < static_cast<int>(membership.members.size()); ++rank) {
+    if (rank == membership.source_rank) continue;
+    (membership.members[static_cast<size_t>(rank)].needs_state ? receivers : sources).push_back(rank);
+  }
+  std::vector<Delivery> deliveries;
+  for (size_t i = 0; i < receivers.size(); ++i) deliveries.push_back({sources[i % sources.size()], receivers[i]});
+  return deliveries;
+}
+
 absl::Status TransferState(device::Device& device, device::Exchange& exchange, const Membership& membership,
-                           const ParameterLayout& layout, const std::function<bool()>& may_swap, TrainState& state) {
-  const comm::Communicator& communicator = exchange.communicator();
-  const int self = communicator.rank();
-  for (int rank = 0; rank < communicator.world_size(); ++rank) {
-    if (!membership.members[static_cast<size_t>(rank)].needs_state || rank == membership.source_rank) continue;
+                           const ParameterLayout& layout, bool has_state, const std::function<bool()>& may_swap,
+                           TrainState& state) {
+  const int self = exchange.communicator().rank();
+  for (const auto& [source, receiver] : DeliveriesOf(membership)) {
     absl::Status status;
-    if (self == membership.source_rank) status = SendState(exchange, rank, state, state.moments);
-    if (self == rank) status = ReceiveAndSwap(device, exchange, membership.source_rank, layout, may_swap, state);
+    if (self == source) status = SendState(exchange, receiver, state, state.moments);
+    if (self == receiver) status = ReceiveAndSwap(device, exchange, source, layout, has_state, may_swap, state);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -1,8 +1,9 @@
-// Transfers live state from one member to those that need it, over the exchange of their generation.
+// Transfers live state from the members that have it to those that need it, over the exchange of their generation.
 #ifndef REKINDLE_WORKER_TRAIN_STATE_STATE_TRANSFER_H_
 #define REKINDLE_WORKER_TRAIN_STATE_STATE_TRANSFER_H_
 
 #include <functional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "worker/device/contract/device.h"
@@ -18,12 +19,23 @@ absl::Status SendState(device::Exchange& exchange, int peer, const TrainState& s
 absl::Status ReceiveState(device::Exchange& exchange, int peer, const ParameterLayout& layout, int moments,
                           TrainState& spare);
 
-// Transfers state from the source to every member with `needs_state`. The call is collective over these, and the others
-// return at once. A receiver gets the state in spare memory and swaps it into `state` only when everything has arrived
-// and `may_swap` agrees. Otherwise it returns ABORTED. An error therefore leaves its old state whole. REQUIRES:
-// membership.source is kRank, and `state` has its buffers allocated on `device`.
+// Says which rank sends its state to which other.
+struct Delivery {
+  int source = 0;
+  int receiver = 0;
+};
+// Returns from whom each member with `needs_state` gets its state, in the order of their ranks. All other members have
+// it, and take turns as sources, so that several receivers are served at once. REQUIRES: membership.source is kRank.
+std::vector<Delivery> DeliveriesOf(const Membership& membership);
+
+// Transfers state to every member with `needs_state`. The call is collective over sources and receivers, and the others
+// return at once. If `has_state` is set, a receiver gets the state in spare memory and swaps it into `state` only when
+// everything has arrived and `may_swap` agrees. Otherwise it returns ABORTED. An error therefore leaves its old state
+// whole. A receiver without a state gets it in the memory of `state`, because a device may have no room for two.
+// REQUIRES: membership.source is kRank, and `state` has its buffers allocated on `device`.
 absl::Status TransferState(device::Device& device, device::Exchange& exchange, const Membership& membership,
-                           const ParameterLayout& layout, const std::function<bool()>& may_swap, TrainState& state);
+                           const ParameterLayout& layout, bool has_state, const std::function<bool()>& may_swap,
+                           TrainState& state);
 
 }  // namespace rekindle::train
 

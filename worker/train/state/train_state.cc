@@ -10,11 +10,17 @@
 
 namespace rekindle::train {
 
+StateScalars FirstScalars(const ParameterLayout& layout) {
+  StateScalars scalars;
+  scalars.exponents.assign(layout.parameters.size(), kInitialExponent);
+  return scalars;
+}
+
 absl::StatusOr<TrainState> TrainState::Zero(device::Device& device, const ParameterLayout& layout, int moments,
                                             bool in_parts) {
   TrainState state;
   state.moments = moments;
-  state.scalars.exponents.assign(layout.parameters.size(), kInitialExponent);
+  state.scalars = FirstScalars(layout);
   const auto make = in_parts ? &FloatBuffer::Reserved : &FloatBuffer::Zeros;
   absl::StatusOr<FloatBuffer> weights = FloatBuffer::Zeros(device, layout.total, "the weights");
   if (!weights.ok()) return weights.status();

@@ -14,6 +14,9 @@
 
 namespace rekindle::train {
 
+// Returns the scalars of a state before its first step.
+StateScalars FirstScalars(const ParameterLayout& layout);
+
 struct TrainState {
   FloatBuffer weights;
   // A moment that the optimizer does not keep is empty and counts as zeros.

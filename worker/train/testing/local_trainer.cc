@@ -9,6 +9,7 @@
 #include "common/check/check.h"
 #include "worker/comm/connect/host_communicator.h"
 #include "worker/comm/connect/host_options.h"
+#include "worker/comm/nccl/fake_nccl.h"
 #include "worker/train/sessions/control_plane_proto.h"
 #include "worker/train/testing/test_device.h"
 
@@ -18,12 +19,11 @@ namespace rekindle::train {
 class LocalTrainer::Control final : public ControlPlane {
  public:
   Control(LocalCoordinator& coordinator, LocalTrainer& trainer, std::string address, common::TimeSource clock,
-          common::TimeSource lease_clock, device::Transport transport)
+          common::TimeSource lease_clock)
       : coordinator_(coordinator),
         trainer_(trainer),
         address_(std::move(address)),
         clock_(std::move(clock)),
-        transport_(transport),
         lease_(std::move(lease_clock)),
         thread_([this](std::stop_token stop) { Loop(stop); }) {}
 
@@ -80,7 +80,6 @@ class LocalTrainer::Control final : public ControlPlane {
       revision_ = answer->revision();
       Directive directive = FromProto(*answer, clock_());
       Membership& membership = directive.membership;
-      membership.transport = transport_;
       if (membership.generation > 0) lease_.Begin(membership.generation, membership.lease_seconds, sent);
       directives_.Put(std::move(directive));
     }
@@ -105,7 +104,6 @@ class LocalTrainer::Control final : public ControlPlane {
   LocalTrainer& trainer_;
   const std::string address_;
   const common::TimeSource clock_;
-  const device::Transport transport_;
   mutable common::Mutex mutex_;
   common::CondVar changed_;
   DirectiveBox directives_;
@@ -185,8 +183,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
   coordinator_.ReportTrainer(node_, id_, true);
   const device::NcclParts nccl = local.nccl.api != nullptr ? local.nccl : TestNccl();
   control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()),
-                                       local.clock, std::move(local.lease_clock),
-                                       nccl.api != nullptr ? device::Transport::kNccl : device::Transport::kHost);
+                                       local.clock, std::move(local.lease_clock));
   model_.before_backward = std::move(local.before_backward);
   batches_.before_read = std::move(local.before_read);
   model_.poison = std::move(local.poison);
@@ -202,6 +199,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
   options.spec = spec;
   options.data_fingerprint = "chain";
   options.probe_digest = "bigram";
+  if (nccl.api != nullptr) options.device = {.uuid = id_, .nccl_version = comm::kFakeNcclVersion};
   Connect connect = [this](
                         const Membership& membership, int rank, const comm::Deadlines& deadlines,
                         OnCommunicatorError on_error, const std::function<bool()>& cancelled,

@@ -41,7 +41,7 @@ struct LocalTrainerOptions {
   std::function<void()> before_collective;
   // `make_device` makes the device that holds the trainer's state. If it is null, MakeTestDevice() does.
   std::function<std::unique_ptr<device::Device>()> make_device;
-  // With `nccl` all generations exchange by NCCL. Without it, TestNccl() decides.
+  // With `nccl` the trainer reports a GPU with that NCCL. Without it, TestNccl() decides.
   device::NcclParts nccl = {};
   // `timeline` names the file to which the trainer writes its timeline. If it is empty, the trainer writes none.
   std::string timeline;

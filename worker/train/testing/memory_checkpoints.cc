@@ -119,6 +119,13 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     store_.manifests_[name] = manifest;
     return FormatName(name);
   }
+  absl::Status KeepManifest(Manifest manifest) override {
+    manifest.writer = writer_;
+    const common::MutexLock lock(store_.mutex_);
+    if (manifest.generation <= store_.refused_) return absl::FailedPreconditionError("the generation is over");
+    store_.kept_[NameOf(manifest)] = manifest;
+    return absl::OkStatus();
+  }
   absl::Status WriteJobFile(int generation, const std::string& text, double) override {
     const common::MutexLock lock(store_.mutex_);
     if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
@@ -135,31 +142,39 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   absl::StatusOr<checkpoint::SearchResult> FindNewest(bool) override {
     const common::MutexLock lock(store_.mutex_);
     if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
-    return store_.manifests_.empty() ? checkpoint::SearchResult{} : Found(store_.manifests_.rbegin()->second);
+    const auto& stored = store_.manifests_;
+    const auto& kept = store_.kept_;
+    if (!kept.empty() && (stored.empty() || stored.rbegin()->first < kept.rbegin()->first)) {
+      return Found(kept.rbegin()->second, /*durable=*/false);
+    }
+    return stored.empty() ? checkpoint::SearchResult{} : Found(stored.rbegin()->second);
   }
   absl::StatusOr<checkpoint::SearchResult> FindNamed(const std::string& name, bool) override {
     const auto parsed = checkpoint::ParseName(name);
     if (!parsed.ok()) return parsed.status();
     const common::MutexLock lock(store_.mutex_);
     if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
+    const auto kept = store_.kept_.find(*parsed);
+    if (kept != store_.kept_.end()) return Found(kept->second, /*durable=*/false);
     const auto at = store_.manifests_.find(*parsed);
     if (at == store_.manifests_.end())
       return checkpoint::SearchResult{.missing = "it is not in the store of this test"};
     return Found(at->second);
   }
-  absl::StatusOr<checkpoint::Restored> Restore(int, const std::string& name,
-                                               const checkpoint::MutableState& state) override {
+  absl::StatusOr<checkpoint::Restored> RestoreShards(int, const std::string& name, int64_t,
+                                                     const checkpoint::ReadShard& read_shard) override {
     const auto parsed = checkpoint::ParseName(name);
     if (!parsed.ok()) return parsed.status();
     const common::MutexLock lock(store_.mutex_);
-    const Manifest& manifest = store_.manifests_.at(*parsed);
+    const bool is_kept = store_.kept_.contains(*parsed);
+    const Manifest& manifest = is_kept ? store_.kept_.at(*parsed) : store_.manifests_.at(*parsed);
     const bool exact = PlanesOf(manifest) == checkpoint::kMaxPlanes;
     for (const ShardRef& ref : manifest.shards) {
       if (ref.plane > 0) continue;
       const ShardRef* second = exact ? &ref + 1 : nullptr;
       const std::vector<uint8_t> none;
       const auto read =
-          ReadPlanes(store_.files_.at(ref.xxh3), second != nullptr ? store_.files_.at(second->xxh3) : none, state);
+          read_shard(store_.files_.at(ref.xxh3), second != nullptr ? store_.files_.at(second->xxh3) : none);
       if (!read.ok()) return read.status();
     }
     return checkpoint::Restored{.manifest = manifest, .exact = exact};
@@ -172,8 +187,8 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   }
 
  private:
-  static checkpoint::SearchResult Found(const Manifest& manifest) {
-    checkpoint::SearchResult newest{.found = true, .durable = true, .name = FormatName(NameOf(manifest))};
+  static checkpoint::SearchResult Found(const Manifest& manifest, bool durable = true) {
+    checkpoint::SearchResult newest{.found = true, .durable = durable, .name = FormatName(NameOf(manifest))};
     newest.manifest = manifest;
     newest.highest_generation = manifest.generation;
     return newest;
@@ -228,7 +243,15 @@ void MemoryCheckpoints::Clear() {
   const common::MutexLock lock(mutex_);
   files_.clear();
   manifests_.clear();
+  kept_.clear();
   job_file_.clear();
+}
+
+std::vector<checkpoint::ManifestName> MemoryCheckpoints::Kept() {
+  const common::MutexLock lock(mutex_);
+  std::vector<checkpoint::ManifestName> names;
+  for (const auto& [name, manifest] : kept_) names.push_back(name);
+  return names;
 }
 
 std::vector<checkpoint::ManifestName> MemoryCheckpoints::Names() {

@@ -26,6 +26,8 @@ class MemoryCheckpoints {
   void SetUnreadable(bool unreadable);
   // Returns the names of all manifests, oldest first.
   std::vector<checkpoint::ManifestName> Names();
+  // Returns the names of the states that are kept in the memory of nodes and not in the store, oldest first.
+  std::vector<checkpoint::ManifestName> Kept();
   // Forgets all checkpoints, so that another job can use the store. REQUIRES: no client is left.
   void Clear();
   // Returns the text of the job file in the store. It is empty if nobody has written a job file.
@@ -51,6 +53,7 @@ class MemoryCheckpoints {
   // `files_` holds the planes of all shards in the store, keyed by their XXH3 hashes.
   std::map<std::string, std::vector<uint8_t>> files_ ABSL_GUARDED_BY(mutex_);
   std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_ ABSL_GUARDED_BY(mutex_);
+  std::map<checkpoint::ManifestName, checkpoint::Manifest> kept_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rekindle::train

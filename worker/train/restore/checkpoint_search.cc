@@ -1,4 +1,4 @@
-#include "worker/train/save/checkpoint_search.h"
+#include "worker/train/restore/checkpoint_search.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Searches the job's store for checkpoints and puts what it finds into the trainer's reports. The search looks into the
 // store when the trainer starts, when the coordinator names a checkpoint, and when a restore has failed.
-#ifndef REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINT_SEARCH_H_
-#define REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINT_SEARCH_H_
+#ifndef REKINDLE_WORKER_TRAIN_RESTORE_CHECKPOINT_SEARCH_H_
+#define REKINDLE_WORKER_TRAIN_RESTORE_CHECKPOINT_SEARCH_H_
 
 #include <cstdint>
 #include <string>
@@ -60,4 +60,4 @@ class CheckpointSearch {
 
 }  // namespace rekindle::train
 
-#endif  // REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINT_SEARCH_H_
+#endif  // REKINDLE_WORKER_TRAIN_RESTORE_CHECKPOINT_SEARCH_H_

@@ -1,6 +1,6 @@
 // Reads a checkpoint of the job into memory.
-#ifndef REKINDLE_WORKER_TRAIN_ENGINE_READ_CHECKPOINT_H_
-#define REKINDLE_WORKER_TRAIN_ENGINE_READ_CHECKPOINT_H_
+#ifndef REKINDLE_WORKER_TRAIN_RESTORE_READ_CHECKPOINT_H_
+#define REKINDLE_WORKER_TRAIN_RESTORE_READ_CHECKPOINT_H_
 
 #include <string>
 #include <vector>
@@ -31,4 +31,4 @@ absl::StatusOr<checkpoint::Restored> ReadCheckpoint(device::Device& device, chec
 
 }  // namespace rekindle::train
 
-#endif  // REKINDLE_WORKER_TRAIN_ENGINE_READ_CHECKPOINT_H_
+#endif  // REKINDLE_WORKER_TRAIN_RESTORE_READ_CHECKPOINT_H_
