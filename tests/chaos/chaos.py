@@ -11,9 +11,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "harness")]
 from namespaces import unavailable  # noqa: E402
 from play import Round, Undisturbed  # noqa: E402
-from schedule import NODES, SECONDS  # noqa: E402
+from schedule import DEVICES, NODES, SECONDS, draw_device  # noqa: E402
 
 SEEDS = HERE / "seeds"
+# A coordinator beyond loopback refuses nodes with the fake device, so their rounds have no namespaces.
+ON_LOOPBACK = "the fake device needs a coordinator on loopback"
 
 
 def kept_seeds():
@@ -27,22 +29,27 @@ def say(text):
 
 
 class Chaos:
-    """Plays rounds, one after the other, and sums up their outcomes."""
+    """Plays rounds, one after the other, and sums up their outcomes.
 
-    def __init__(self):
-        self.reason, self.undisturbed = unavailable(), Undisturbed()
+    All rounds are on `device`. If it is not given, each seed draws its own."""
+
+    def __init__(self, device=None):
+        self.device, self.reason, self.undisturbed = device, unavailable(), Undisturbed()
         self.counts = collections.defaultdict(collections.Counter)
         # `broken` has the seeds of the rounds that broke a promise.
         self.broken = []
 
     def play(self, seed):
-        say(f"chaos: seed {seed}, {SECONDS:.0f} s of faults on {len(NODES)} nodes")
-        if self.reason:
-            say(f"chaos: cuts, slow links and full disks are left out: {self.reason}")
+        device = self.device or draw_device(seed)
+        reason = self.reason or (ON_LOOPBACK if device == "fake" else "")
+        again = f"scripts/chaos --seed {seed}" + (f" --device {self.device}" if self.device else "")
+        say(f"chaos: seed {seed}, {SECONDS:.0f} s of faults on {len(NODES)} nodes, device {device}")
+        if reason:
+            say(f"chaos: cuts, slow links and full disks are left out: {reason}")
         try:
-            outcome = Round(seed, self.reason, self.undisturbed, say).play()
+            outcome = Round(seed, device, reason, self.undisturbed, say).play()
         except BaseException:
-            say(f"chaos: seed {seed} was not played to its end; play it again: scripts/chaos --seed {seed}")
+            say(f"chaos: seed {seed} was not played to its end; play it again: {again}")
             raise
         for kind, counts in outcome.counts.items():
             self.counts[kind].update(counts)
@@ -53,7 +60,7 @@ class Chaos:
         if outcome.broken:
             self.broken.append(seed)
         if outcome.folder:
-            say(f"chaos: logs and timelines are in {outcome.folder}; play it again: scripts/chaos --seed {seed}")
+            say(f"chaos: logs and timelines are in {outcome.folder}; play it again: {again}")
         return not outcome.broken
 
     def play_from(self, seed, until):
@@ -79,11 +86,12 @@ def main(arguments):
     parser.add_argument("--seed", type=int, help="play this one; default: one that is drawn")
     parser.add_argument("--minutes", type=float, default=0,
                         help="go on with the seeds after it for about so long; default: one round")
+    parser.add_argument("--device", choices=DEVICES, help="what trainers compute on; default: the seed draws it")
     parser.add_argument("--kept", action="store_true", help="first those that have found something")
     options = parser.parse_args(arguments)
     # SIGTERM raises SystemExit, so that the clean-up still stops all processes.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    begun, chaos = time.monotonic(), Chaos()
+    begun, chaos = time.monotonic(), Chaos(options.device)
     if options.kept:
         for seed in kept_seeds():
             chaos.play(seed)

@@ -31,14 +31,14 @@ Outcome = collections.namedtuple("Outcome", "seed broken slow counts folder")
 
 
 class Undisturbed:
-    """Trains the job once on one worker that nothing disturbs, and keeps its digest."""
+    """Trains the job once on the CPU, on one worker that nothing disturbs, and keeps its digest."""
 
     def __init__(self):
         self.digest = None
 
     def get(self, folder, spec):
         if self.digest is None:
-            with Cluster(folder / "undisturbed", nodes=("only",)) as cluster:
+            with Cluster(folder / "undisturbed", nodes=("only",), device="cpu") as cluster:
                 cluster.start()
                 alone = {**spec["spec"], "checkpoint": {"every_steps": 0}}
                 cluster.submit({"name": "undisturbed", "spec": alone})
@@ -47,8 +47,9 @@ class Undisturbed:
 
 
 class Round:
-    def __init__(self, seed, network_reason, undisturbed, say):
-        self.seed, self.network_reason, self.undisturbed, self.say = seed, network_reason, undisturbed, say
+    def __init__(self, seed, device, network_reason, undisturbed, say):
+        self.seed, self.device, self.network_reason = seed, device, network_reason
+        self.undisturbed, self.say = undisturbed, say
         self.counts = {name: collections.Counter() for name in KINDS}
         self.silences, self.damaged, self.away, self.clock_moved = [], False, 0.0, False
         self.zero = 0.0
@@ -61,7 +62,7 @@ class Round:
             network = None
             if not self.network_reason:
                 network = stack.enter_context(contextlib.closing(Namespaces(NODES)))
-            world = World(folder, network, self.tell)
+            world = World(folder, network, self.device, self.tell)
             stopped = stack.enter_context(contextlib.ExitStack())
             stopped.callback(world.stop)
             world.start()

@@ -1,4 +1,4 @@
-"""Decides which faults happen when, by a pure function of the seed."""
+"""Decides which faults happen when, and on which device, by pure functions of the seed."""
 import collections
 import random
 
@@ -7,6 +7,10 @@ SECONDS = 30.0  # Seconds of faults in a round.
 # `GAP` is the average number of seconds from the start of one fault to the start of the next. Most faults last longer,
 # so they overlap.
 GAP = 1.5
+
+# About this share of the rounds has trainers on the fake device (worker/device/fake), and the others are on the CPU.
+FAKE_SHARE = 0.25
+DEVICES = ("cpu", "fake")
 
 # The fault begins `at` seconds after the first one and lasts for `seconds`. `drawn` has the values that the kind of
 # fault drew at random.
@@ -46,6 +50,11 @@ def make_schedule(seed, kinds, nodes=NODES):
         # Squaring the random number makes many faults follow closely, with some pauses in which one happens alone.
         at += 3 * GAP * draw.random() ** 2
     return planned
+
+
+def draw_device(seed):
+    """Returns what the trainers of a round compute on. It is drawn apart, so that it changes no seed's faults."""
+    return "fake" if Draw((1 << 64) + seed).random() < FAKE_SHARE else "cpu"
 
 
 def overlapping(planned):

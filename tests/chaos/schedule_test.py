@@ -8,7 +8,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "harness")]
 from kinds import KINDS  # noqa: E402
-from schedule import NODES, SECONDS, Draw, Planned, make_schedule, overlapping  # noqa: E402
+from schedule import FAKE_SHARE, NODES, SECONDS, Draw, Planned, draw_device, make_schedule, overlapping  # noqa: E402
 
 SEEDS = range(300)
 
@@ -43,6 +43,12 @@ class ScheduleTest(unittest.TestCase):
     def test_two_that_only_follow_each_other_do_not_overlap(self):
         planned = [Planned("a", 0, 1, {}), Planned("b", 2, 3, {}), Planned("c", 4, 0, {})]
         self.assertEqual(overlapping(planned), [False, True, True])
+
+    def test_a_share_of_the_rounds_is_on_the_fake_device(self):
+        drawn = [draw_device(seed) for seed in range(1000)]
+        self.assertEqual(drawn, [draw_device(seed) for seed in range(1000)])
+        self.assertEqual(set(drawn), {"cpu", "fake"})
+        self.assertAlmostEqual(drawn.count("fake") / len(drawn), FAKE_SHARE, delta=0.05)
 
     def test_weights_are_kept(self):
         draw = Draw(7)

@@ -29,10 +29,11 @@ AGAIN = 0.5
 class World:
     """Runs the cluster. It is not thread-safe.
 
-    `network` is a Namespaces, or None where this machine allows none. Then the coordinator's folder is not on a small
-    disk of its own either. say(line) shows a line to the person who started the round."""
+    `network` is a Namespaces, or None in a round without namespaces. Then the coordinator's folder is not on a small
+    disk of its own either. `device` is what trainers compute on, as in `rekindle-worker --device`. say(line) shows a
+    line to the person who started the round."""
 
-    def __init__(self, folder, network, say):
+    def __init__(self, folder, network, device, say):
         self.folder, self.network, self.say = pathlib.Path(folder), network, say
         self.store, self.aside = self.folder / "mount" / "store", self.folder / "mount" / "aside"
         self.store.mkdir(parents=True)
@@ -52,7 +53,7 @@ class World:
             secured = make_certificates(certificates, network.host)
             listens = coordinator_flags(secured)
         self.cluster = Cluster(
-            self.folder / "cluster", nodes=NODES, checkpoint_program="checkpoint_faulty_service",
+            self.folder / "cluster", nodes=NODES, device=device, checkpoint_program="checkpoint_faulty_service",
             coordinator_flags=[*FLAGS, "--fleet", str(self.fleet_file), *listens],
             worker_flags=flags, worker_env=clocks, checkpoint_env=clocks,
             env={"REKINDLE_TEST_FILE_FAULTS": str(self.plan_file), **clocks["coordinator"], **secured}, **where)

@@ -14,9 +14,10 @@ COUNT = 20
 
 class DeviceFaultsTest(ClusterTest):
     def broken(self, faults, model=None, **training):
-        """Starts a job of three trainers, and returns the cluster and the job when all faults have come.
+        """Starts a job of three trainers. `faults` is {node: "FAULT at COUNT of POINT"}.
 
-        `faults` is {node: "FAULT at COUNT of POINT"}."""
+        Returns the cluster and the job when all faults have come. The third value has the pids of the trainers without
+        a fault, as they were before, by node."""
         files = {name: pathlib.Path(self.folder) / f"happened-{name}" for name in faults}
         cluster = self.cluster(device="fake", worker_env={
             name: {"REKINDLE_FAKE_FAULT": f"{fault} once in {files[name]}"} for name, fault in faults.items()})
@@ -24,15 +25,14 @@ class DeviceFaultsTest(ClusterTest):
         spec["spec"]["model"].update(model or {})
         # Two workers at least begin, so that another one has the state when a fault comes.
         cluster.submit({**spec, "spec": {**spec["spec"], "workers": {"min": 2, "max": 3}}})
+        others = self.await_trainers(cluster, cluster.nodes.keys() - faults.keys())
         wait_until(lambda: all(file.exists() for file in files.values()), 60, "the faults", poll=0.01)
-        return cluster, spec
+        return cluster, spec, others
 
     def run_with(self, fault, point, count=COUNT):
         """Runs a job of which the trainer of n2 meets a fault. Returns the texts of the events."""
-        cluster, spec = self.broken({"n2": f"{fault} at {count} of {point}"})
-        others, done = self.others(cluster), steps_done(cluster)
-        wait_until(lambda: steps_done(cluster) > done + 5, 60, "the others to go on", poll=0.01)
-        self.assertEqual(self.others(cluster), others)
+        cluster, spec, others = self.broken({"n2": f"{fault} at {count} of {point}"})
+        self.assert_go_on(cluster, others)
         self.assertEqual(self.end(cluster, spec)["steps_redone"], 0)
         return self.events(cluster)
 
@@ -46,8 +46,17 @@ class DeviceFaultsTest(ClusterTest):
         return [event["text"] for event in cluster.cli("events")["events"]]
 
     @staticmethod
-    def others(cluster):
-        return [cluster.nodes[name].pids("trainer") for name in ("n1", "n3")]
+    def await_trainers(cluster, names):
+        """Returns {node: the pids of its trainers} when each of the nodes has a trainer."""
+        def pids():
+            return {name: cluster.nodes[name].pids("trainer") for name in names}
+        wait_until(lambda: all(pids().values()), 60, f"trainers on {sorted(names)}", poll=0.01)
+        return pids()
+
+    def assert_go_on(self, cluster, others):
+        done = steps_done(cluster)
+        wait_until(lambda: steps_done(cluster) > done + 5, 60, "the others to go on", poll=0.01)
+        self.assertEqual({name: cluster.nodes[name].pids("trainer") for name in others}, others)
 
     def assert_said(self, events, *words):
         self.assertTrue(any(all(word in text for word in words) for text in events), events)
@@ -71,7 +80,7 @@ class DeviceFaultsTest(ClusterTest):
         self.run_with("hang", "snapshot", count=2)
 
     def test_all_contexts_lost_in_one_update_cost_the_way_to_the_newest_checkpoint(self):
-        cluster, spec = self.broken({name: "lose-context at 40 of update" for name in ("n1", "n2", "n3")})
+        cluster, spec, _ = self.broken({name: "lose-context at 40 of update" for name in ("n1", "n2", "n3")})
         status = self.end(cluster, spec)
         self.assertLessEqual(status["steps_redone"], 2 * spec["spec"]["checkpoint"]["every_steps"], status)
         self.assert_said(self.events(cluster), "code 75")
@@ -89,11 +98,24 @@ class DeviceFaultsTest(ClusterTest):
 
     def test_two_devices_lost_at_once_of_a_state_in_shards(self):
         # Two of three ranks hold some shard of the optimizer's state alone.
-        cluster, spec = self.broken({name: "lose-context at 40 of update" for name in ("n1", "n2")},
-                                    model={"width": 128}, optimizer_state="sharded")
+        cluster, spec, _ = self.broken({name: "lose-context at 40 of update" for name in ("n1", "n2")},
+                                       model={"width": 128}, optimizer_state="sharded")
         whole = {**spec["spec"]["training"], "optimizer_state": "whole"}
         status = self.end(cluster, {**spec, "spec": {**spec["spec"], "training": whole}})
         self.assertLessEqual(status["steps_redone"], 2 * spec["spec"]["checkpoint"]["every_steps"], status)
+
+    def test_a_device_that_fails_when_a_trainer_starts(self):
+        words = "all devices are busy or unavailable (CUDA 46)"
+        cluster = self.cluster(device="fake", worker_env={"n2": {"REKINDLE_FAKE_START": words}})
+        spec = small_job("job", self.text, steps=STEPS)
+        cluster.submit({**spec, "spec": {**spec["spec"], "workers": {"min": 2, "max": 3}}})
+        others = self.await_trainers(cluster, ("n1", "n3"))
+        self.assert_go_on(cluster, others)
+        self.assertEqual(self.end(cluster, spec)["steps_redone"], 0)
+        failed = [event["text"] for event in cluster.cli("events")["events"] if event["kind"] == "slot_failed"]
+        # A slow job may still run when the slot is tried again, which fails again.
+        self.assertEqual(set(failed), {f"slot 0 of node n2 is out of use: {words}"})
+        self.assertIn("exit code 76", cluster.nodes["n2"].log_path("worker").read_text())
 
     def test_a_device_without_room_for_the_job_says_so_at_the_start(self):
         cluster = self.cluster(nodes=("n1",), device="fake", worker_env={"n1": {"REKINDLE_FAKE_MEMORY": "100000"}})

@@ -1,4 +1,6 @@
-"""Tests each mistake with TLS files and tokens against a real coordinator: what is wrong, and which flag mends it."""
+"""Tests each mistake with TLS files and tokens against a real coordinator: what is wrong, and which flag mends it.
+
+What a coordinator refuses only beyond loopback is tested here, too, because it needs these files there."""
 import os
 import pathlib
 import subprocess
@@ -88,10 +90,19 @@ class TlsMistakesTest(ClusterTest):
         cluster = self.guarded_without_answer(ended)
         self.assert_says(self.jobs(cluster.endpoint, self.files, 3), "has expired on 2020-01-02")
 
-    def guarded_without_answer(self, files):
-        """Starts a coordinator whose certificate no command accepts, without waiting until it answers a command."""
+    def test_a_worker_with_the_device_for_tests_beyond_loopback(self):
+        cluster = self.guarded_without_answer(self.files, host="0.0.0.0")
+        done = subprocess.run(
+            [program("rekindle-worker"), "agent", "--dir", f"{self.folder}/node", "--node", "n1", "--coordinator",
+             f"{HOST}:{cluster.port}", "--device", "fake", "--trainer-binary", "/bin/true", "--notices", "none"],
+            capture_output=True, text=True, timeout=60, env={**os.environ, **self.files})
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assert_says(done.stderr, "is for tests with a coordinator on loopback", "--device cpu")
+
+    def guarded_without_answer(self, files, host=HOST):
+        """Starts a coordinator that commands cannot call as they usually do, without waiting until it answers one."""
         from cluster import Cluster
-        cluster = self.guarded(Cluster(pathlib.Path(self.folder) / "ended", nodes=(), env=self.files, host=HOST,
+        cluster = self.guarded(Cluster(pathlib.Path(self.folder) / "ended", nodes=(), env=self.files, host=host,
                                        coordinator_flags=coordinator_flags(files)))
         cluster.start_coordinator(answers=False)
         return cluster

@@ -85,7 +85,7 @@ class Scripts(unittest.TestCase):
     def test_wrong_use_is_refused_before_any_work(self):
         for arguments in (["bootstrap", "--frob"], ["demo", "--frob"], ["demo", "--text"], ["demo", "--text", "/none"],
                           ["bench", "none"], ["bench", "../scripts/x"], ["chaos", "--frob"], ["chaos", "--seed", "x"],
-                          ["format", "--frob"]):
+                          ["chaos", "--device", "x"], ["format", "--frob"]):
             result = run(f"{ROOT}/scripts/{arguments[0]}", *arguments[1:])
             self.assertEqual((arguments, result.returncode), (arguments, 2), result.stderr)
             self.assertIn("error: ", result.stderr)

@@ -152,7 +152,7 @@ void SimCluster::Carry(SimNode& node, const agent::Action& action) {
   Process& process = processes_[node.slots[action.slot].process];
   CheckLeftAlone(process, "its agent");
   if (action.kind == agent::Action::kKill) {
-    slot.running->killed = true;
+    slot.running->killed_at = queue_.now();
     tally_.Count(Fault::kTrainerOutOfGrace);
     return StopTrainer(process, -9, false);
   }

@@ -19,6 +19,7 @@ constexpr int kNoDevice = 100;
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 constexpr int kMostGpus = 64;
+constexpr int kNameBytes = 256;
 
 struct Uuid {
   char bytes[16];
@@ -43,6 +44,7 @@ class CudaDriver {
     library->Find("cuDeviceGetAttribute", &driver.attribute_);
     library->Find("cuDeviceTotalMem_v2", &driver.memory_);
     library->Find("cuDeviceGetUuid", &driver.uuid_);
+    library->FindIfThere("cuDeviceGetName", &driver.name_);
     if (absl::Status whole = library->Check(); !whole.ok()) return whole;
     const int code = driver.init_(0);
     if (code == kNoDevice) return absl::NotFoundError(driver.Words(code));
@@ -80,7 +82,12 @@ class CudaDriver {
     ask([&] { return memory_(&bytes, device); });
     ask([&] { return uuid_(&uuid, device); });
     if (code != kSuccess) return {.problem = Words(code)};
-    return {.uuid = ToText(uuid), .compute_capability = major * 10 + minor, .memory_bytes = static_cast<double>(bytes)};
+    char name[kNameBytes] = {};
+    if (name_ != nullptr && name_(name, kNameBytes - 1, device) != kSuccess) name[0] = '\0';
+    return {.uuid = ToText(uuid),
+            .name = name,
+            .compute_capability = major * 10 + minor,
+            .memory_bytes = static_cast<double>(bytes)};
   }
 
   int (*init_)(unsigned) = nullptr;
@@ -89,6 +96,7 @@ class CudaDriver {
   int (*device_)(int*, int) = nullptr;
   int (*attribute_)(int*, int, int) = nullptr;
   int (*memory_)(size_t*, int) = nullptr;
+  int (*name_)(char*, int, int) = nullptr;
   int (*uuid_)(Uuid*, int) = nullptr;
 };
 

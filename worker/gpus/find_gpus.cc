@@ -25,6 +25,7 @@ std::optional<Gpu> GpuFromJson(const nlohmann::json& json) {
   if (!json.is_object()) return std::nullopt;
   try {
     Gpu gpu{.uuid = json.at("uuid").get<std::string>(),
+            .name = json.value("name", ""),
             .compute_capability = json.at("compute_capability").get<int>(),
             .memory_bytes = json.at("memory_bytes").get<double>(),
             .problem = json.at("problem").get<std::string>()};
@@ -42,6 +43,7 @@ std::string ToJson(const absl::StatusOr<std::vector<Gpu>>& gpus) {
   auto list = nlohmann::json::array();
   for (const Gpu& gpu : gpus.value_or(std::vector<Gpu>())) {
     list.push_back({{"uuid", gpu.uuid},
+                    {"name", gpu.name},
                     {"compute_capability", gpu.compute_capability},
                     {"memory_bytes", gpu.memory_bytes},
                     {"problem", gpu.problem}});
@@ -72,8 +74,18 @@ absl::StatusOr<std::vector<Gpu>> AskDriver() {
   const absl::StatusOr<std::vector<Gpu>> all = AskNvml();
   if (absl::IsNotFound(all.status())) return AskCudaDriver();
   if (!all.ok()) return all;
-  const char* variable = std::getenv(kVariable);
-  VisibleGpus visible = SelectGpus(*all, variable != nullptr ? std::optional<std::string>(variable) : std::nullopt);
+  const char* value = std::getenv(kVariable);
+  const char* order = std::getenv("CUDA_DEVICE_ORDER");
+  const auto variable = value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+  if (NumbersAreCudas(*all, variable, order != nullptr ? order : "")) {
+    absl::StatusOr<std::vector<Gpu>> in_cudas_order = AskCudaDriver();
+    if (in_cudas_order.ok()) return in_cudas_order;
+    log::Warning(
+        "CUDA_VISIBLE_DEVICES counts GPUs in an order that only CUDA knows, which does not answer: the driver's "
+        "order is used",
+        {{"why", std::string(in_cudas_order.status().message())}});
+  }
+  VisibleGpus visible = SelectGpus(*all, variable);
   if (!visible.unknown.empty()) {
     log::Warning("CUDA_VISIBLE_DEVICES names a GPU that this machine does not have: it and those after it are not used",
                  {{"name", visible.unknown}});

@@ -79,6 +79,13 @@ TEST(FindGpus, WithoutNvmlTheCudaDriverIsAsked) {
   EXPECT_THAT(Listed({"fake_cuda_driver"}, {"REKINDLE_FAKE_CUDA=broken"}), HasSubstr("unknown error (CUDA 999)"));
 }
 
+TEST(FindGpus, ADriverThatIsTooOldIsToldWithWhatItLacks) {
+  if (!absl::IsNotFound(AskNvml().status())) GTEST_SKIP() << "this machine has NVML";
+  const std::string old = Listed({"old_cuda_driver"}, {});
+  EXPECT_THAT(old, HasSubstr("the NVIDIA driver is too old: libcuda.so.1 has no function cuDeviceGetCount"));
+  EXPECT_THAT(Parsed(old), IsEmpty());
+}
+
 TEST(FindGpus, ADriverThatHangsIsNotWaitedFor) {
   EXPECT_THAT(Listed({"fake_nvml"}, {"REKINDLE_FAKE_NVML=hang"}, 0.2), HasSubstr("did not end in"));
 }

@@ -12,6 +12,8 @@ struct Gpu {
   // `uuid` is the name by which CUDA selects the GPU, such as "GPU-1b2c..." or "MIG-1b2c...". It is empty if the driver
   // did not tell it.
   std::string uuid;
+  // `name` is what the driver calls this kind of GPU, such as "NVIDIA H200". It may be empty.
+  std::string name;
   // `compute_capability` is 90 for sm_90, and 0 if unknown.
   int compute_capability = 0;
   double memory_bytes = 0;

@@ -16,7 +16,7 @@ constexpr char kLibrary[] = "libnvidia-ml.so.1";
 constexpr int kSuccess = 0;
 constexpr int kDriverNotLoaded = 9;
 constexpr unsigned kMigEnabled = 1;
-constexpr unsigned kUuidBytes = 96;
+constexpr unsigned kUuidBytes = 96, kNameBytes = 96;
 // `kMostGpus` bounds what is taken over from a driver that answers nonsense.
 constexpr unsigned kMostGpus = 64;
 
@@ -38,6 +38,7 @@ class Nvml {
     library->Find("nvmlDeviceGetUUID", &nvml.uuid_);
     library->Find("nvmlDeviceGetMemoryInfo", &nvml.memory_);
     library->Find("nvmlDeviceGetCudaComputeCapability", &nvml.capability_);
+    library->FindIfThere("nvmlDeviceGetName", &nvml.name_);
     // A driver that lacks the functions of MIG has no partitioned GPUs.
     library->FindIfThere("nvmlDeviceGetMigMode", &nvml.mig_mode_);
     library->FindIfThere("nvmlDeviceGetMaxMigDeviceCount", &nvml.most_parts_);
@@ -105,10 +106,11 @@ class Nvml {
   }
 
   void Describe(Handle handle, Gpu* gpu) const {
-    char uuid[kUuidBytes] = {};
+    char uuid[kUuidBytes] = {}, name[kNameBytes] = {};
     MemoryInfo memory = {};
     const int named = uuid_(handle, uuid, kUuidBytes - 1);
     if (named == kSuccess) gpu->uuid = uuid;
+    if (name_ != nullptr && name_(handle, name, kNameBytes - 1) == kSuccess) gpu->name = name;
     const int measured = memory_(handle, &memory);
     if (measured == kSuccess) gpu->memory_bytes = static_cast<double>(memory.total);
     for (const int code : {named, measured}) {
@@ -121,6 +123,7 @@ class Nvml {
   int (*count_)(unsigned*) = nullptr;
   int (*handle_)(unsigned, Handle*) = nullptr;
   int (*uuid_)(Handle, char*, unsigned) = nullptr;
+  int (*name_)(Handle, char*, unsigned) = nullptr;
   int (*memory_)(Handle, MemoryInfo*) = nullptr;
   int (*capability_)(Handle, int*, int*) = nullptr;
   int (*mig_mode_)(Handle, unsigned*, unsigned*) = nullptr;

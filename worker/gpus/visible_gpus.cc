@@ -1,6 +1,8 @@
 #include "worker/gpus/visible_gpus.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -26,8 +28,10 @@ const Gpu* FindByUuid(const std::vector<Gpu>& all, absl::string_view prefix) {
   return fitting == 1 ? found : nullptr;
 }
 
+bool IsUuid(absl::string_view entry) { return absl::StartsWith(entry, "GPU-") || absl::StartsWith(entry, "MIG-"); }
+
 const Gpu* Find(const std::vector<Gpu>& all, absl::string_view entry) {
-  if (absl::StartsWith(entry, "GPU-") || absl::StartsWith(entry, "MIG-")) return FindByUuid(all, entry);
+  if (IsUuid(entry)) return FindByUuid(all, entry);
   int number = -1;
   if (!absl::SimpleAtoi(entry, &number) || number < 0 || number >= static_cast<int>(all.size())) return nullptr;
   return &all[static_cast<size_t>(number)];
@@ -57,6 +61,21 @@ VisibleGpus SelectGpus(const std::vector<Gpu>& all, const std::optional<std::str
     if (std::find(visible.gpus.begin(), visible.gpus.end(), *gpu) == visible.gpus.end()) visible.gpus.push_back(*gpu);
   }
   return visible;
+}
+
+bool NumbersAreCudas(const std::vector<Gpu>& all, const std::optional<std::string>& variable,
+                     const std::string& order) {
+  if (!variable || order == "PCI_BUS_ID") return false;
+  // A GPU that does not work has no kind, and CUDA does not list it.
+  std::set<std::pair<int, double>> kinds;
+  for (const Gpu& gpu : all) {
+    if (gpu.problem.empty()) kinds.emplace(gpu.compute_capability, gpu.memory_bytes);
+  }
+  const std::vector<absl::string_view> entries = absl::StrSplit(*variable, ',');
+  return kinds.size() > 1 && std::any_of(entries.begin(), entries.end(), [](absl::string_view text) {
+           int number = -1;
+           return absl::SimpleAtoi(absl::StripAsciiWhitespace(text), &number) && number >= 0;
+         });
 }
 
 }  // namespace rekindle::gpus

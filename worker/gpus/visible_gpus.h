@@ -22,7 +22,12 @@ struct VisibleGpus {
 // set, these are all. An entry is a number in the driver's order, or the UUID or the beginning of the UUID of a GPU or
 // of a part. As in CUDA (CUDA C++ Programming Guide, "CUDA Environment Variables"), an entry that names no GPU ends the
 // list, and an empty variable selects none.
+// REQUIRES: NumbersAreCudas() returns false.
 VisibleGpus SelectGpus(const std::vector<Gpu>& all, const std::optional<std::string>& variable);
+
+// Returns whether `variable` counts the GPUs in an order that only CUDA knows. If `order`, the worker's own
+// CUDA_DEVICE_ORDER, does not ask for the driver's order, CUDA puts the fastest GPU first where GPUs differ.
+bool NumbersAreCudas(const std::vector<Gpu>& all, const std::optional<std::string>& variable, const std::string& order);
 
 }  // namespace rekindle::gpus
 

@@ -61,6 +61,25 @@ TEST(SelectGpus, NoneMayBeSelectedWithoutAComplaint) {
   }
 }
 
+TEST(SelectGpus, NumbersAreCudasWhereGpusDifferAndNoOrderIsAskedFor) {
+  const std::vector<Gpu> alike = {{.uuid = "GPU-a", .compute_capability = 90},
+                                  {.uuid = "GPU-b", .compute_capability = 90}};
+  const std::vector<Gpu> unlike = {{.uuid = "GPU-a", .compute_capability = 90},
+                                   {.uuid = "GPU-b", .compute_capability = 100}};
+  EXPECT_TRUE(NumbersAreCudas(unlike, "0", ""));
+  EXPECT_TRUE(NumbersAreCudas(unlike, "GPU-a, 1", "FASTEST_FIRST"));
+  EXPECT_FALSE(NumbersAreCudas(unlike, "0", "PCI_BUS_ID"));
+  EXPECT_FALSE(NumbersAreCudas(unlike, "GPU-b,GPU-a", ""));
+  EXPECT_FALSE(NumbersAreCudas(unlike, std::nullopt, ""));
+  EXPECT_FALSE(NumbersAreCudas(alike, "1", ""));
+  EXPECT_FALSE(NumbersAreCudas({}, "1", ""));
+  EXPECT_FALSE(NumbersAreCudas(unlike, "", ""));
+  EXPECT_FALSE(NumbersAreCudas(unlike, "-1", ""));
+  std::vector<Gpu> one_is_lost = alike;
+  one_is_lost.push_back({.problem = "GPU is lost"});
+  EXPECT_FALSE(NumbersAreCudas(one_is_lost, "0,1", ""));
+}
+
 TEST(SelectGpus, OneGpuIsNotGivenTwice) { EXPECT_THAT(Selected("0,GPU-aa11,0"), ElementsAre("GPU-aa11")); }
 
 }  // namespace

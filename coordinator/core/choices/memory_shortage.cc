@@ -36,6 +36,7 @@ void ScaleMicroBatch(Job& job, int now) {
   // An evaluation gets more micro-batches, as they are smaller now, so that it reads the same samples as before.
   training->set_evaluate_micro_batches(std::min(kMaxEvaluated, training->evaluate_micro_batches() * factor));
   job.record.clear_probe_digest();
+  job.record.mutable_micro_batch_search()->clear_memory_bytes();
 }
 
 void TakeMemoryShortage(Turn& turn, Job& job, const v1::TrainerReport& report) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/agreed/agreed_limits.h"
 #include "common/digest/hash.h"
 #include "common/spec/spec_words.h"
@@ -17,6 +18,10 @@ namespace {
 // The global batch has at least `kLeastParts` micro-batches, so that the ranks' shares of the batch can follow the
 // speeds of the ranks, and a job can grow.
 constexpr int kLeastParts = 4;
+
+constexpr char kGpu[] = "cuda";
+// The search leaves at least this share of the memory free. So a GPU that lacks no more has room for what was found.
+constexpr double kHeadRoom = 0.1;
 
 int SlotsAtHand(const State& state, const v1::JobSpec& spec) {
   int slots = 0;
@@ -112,7 +117,9 @@ void TakeMicroBatch(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (SpecOf(job).training().global_batch() % report.micro_batch() != 0) return;
   if (found.at_most() > 0 && report.micro_batch() > found.at_most()) return;
   const auto node = turn.state.nodes.find(report.node());
-  found.set_key(KeyOf(job, node == turn.state.nodes.end() ? v1::Device() : node->second.report.device()));
+  const v1::Device device = node == turn.state.nodes.end() ? v1::Device() : node->second.report.device();
+  found.set_key(KeyOf(job, device));
+  if (device.kind() == kGpu) found.set_memory_bytes(device.memory_bytes());
   found.set_micro_batch(report.micro_batch());
   found.set_reason(Bounded(report.micro_batch_reason()));
   found.set_seconds(report.micro_batch_search_seconds());
@@ -120,6 +127,20 @@ void TakeMicroBatch(Turn& turn, Job& job, const v1::TrainerReport& report) {
   lever.set_text(absl::StrCat("micro_batch auto is ", found.micro_batch(), ": ", found.reason(), " (tried on ",
                               ShortName(report.trainer()), " for ", Seconds(found.seconds()), ")"));
   Resolve(turn, job, found, lever, report.node());
+}
+
+std::string DescribeShortage(const State& state, const Job& job, const v1::TrainerReport& report) {
+  const double needed = job.record.micro_batch_search().memory_bytes();
+  const auto node = state.nodes.find(report.node());
+  if (needed <= 0 || node == state.nodes.end()) return "";
+  const v1::Device& device = node->second.report.device();
+  const double memory = device.memory_bytes();
+  if (device.kind() != kGpu || memory >= needed * (1 - kHeadRoom)) return "";
+  return absl::StrFormat(
+      "node %s has GPUs with %.3g GB, and the job's micro-batch was found for %.3g GB; drain the node, or submit the "
+      "job "
+      "again with training.micro_batch set to a size that fits it",
+      report.node(), memory / 1e9, needed / 1e9);
 }
 
 std::string StaleMicroBatch(const Job& job, const v1::TrainerReport& report) {

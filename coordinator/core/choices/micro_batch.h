@@ -24,6 +24,10 @@ void ResolveMicroBatch(Turn& turn, Job& job);
 // and an event tells of it.
 void TakeMicroBatch(Turn& turn, Job& job, const v1::TrainerReport& report);
 
+// Returns why the GPUs of a trainer's node are too small for the size that `micro_batch: auto` has found on a GPU, with
+// both sizes, or an empty string where they are not. A processor without room halves the size instead.
+std::string DescribeShortage(const State& state, const Job& job, const v1::TrainerReport& report);
+
 // Returns why a trainer has to start again because it computes with another micro-batch size than the job's. Returns an
 // empty string where it does not have to. A member takes the new size over with the next generation, unless the job is
 // exact.

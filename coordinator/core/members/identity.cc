@@ -45,12 +45,20 @@ Groups GroupBy(const Job& job, bool by_data) {
   return groups;
 }
 
-std::string Describe(const Groups& groups) {
+// Returns what the driver of the node calls its GPU, in brackets, or an empty string for a CPU or an unknown node.
+std::string NameOfGpu(const State& state, const std::string& node) {
+  const auto found = state.nodes.find(node);
+  const std::string name = found == state.nodes.end() ? "" : found->second.report.device().name();
+  return name.empty() ? "" : absl::StrCat(" (", Bounded(name, kMaxValue), ")");
+}
+
+std::string Describe(const State& state, const Groups& groups) {
   std::vector<std::string> words;
   for (const auto& [value, slots] : groups) {
     std::vector<std::string> named(slots.begin(), slots.begin() + std::min(slots.size(), kMaxNodesNamed));
     if (slots.size() > named.size()) named.push_back(absl::StrCat(slots.size() - named.size(), " more"));
-    words.push_back(absl::StrCat(value, " on ", JoinWords(named)));
+    const std::string gpu = NameOfGpu(state, NodeOf(AnyTrainerOf(slots.front())));
+    words.push_back(absl::StrCat(value, gpu, " on ", JoinWords(named)));
   }
   return JoinWords(words);
 }
@@ -71,7 +79,7 @@ void StartAnew(Turn& turn, Job& job) {
 
 }  // namespace
 
-std::string DescribeDifference(const Job& job, const v1::TrainerReport& report) {
+std::string DescribeDifference(const State& state, const Job& job, const v1::TrainerReport& report) {
   const std::string& data = job.record.data_fingerprint();
   const std::string& probe = job.record.probe_digest();
   if (!data.empty() && report.data_fingerprint() != data) {
@@ -79,7 +87,10 @@ std::string DescribeDifference(const Job& job, const v1::TrainerReport& report) 
                         ", the job's is ", data, "; put the same files on every node");
   }
   if (IsExact(job) && !probe.empty() && report.probe_digest() != probe) {
-    return absl::StrCat("its probe computes ", Bounded(report.probe_digest(), kMaxValue), ", the job's ", probe,
+    const auto& members = job.record.membership().members();
+    const std::string theirs = members.empty() ? "" : NameOfGpu(state, NodeOf(members.begin()->trainer()));
+    return absl::StrCat("its probe computes ", Bounded(report.probe_digest(), kMaxValue),
+                        NameOfGpu(state, report.node()), ", the job's ", probe, theirs,
                         "; exact mode needs equal arithmetic on every node");
   }
   return "";
@@ -114,11 +125,11 @@ std::string AwaitOneGroup(Turn& turn, Job& job) {
   if (data.size() < 2 && arithmetic.size() < 2) return job.regroup.forming.told_groups = "";
   const std::string why =
       data.size() > 1
-          ? absl::StrCat("the workers' data differ: fingerprint ", Describe(data),
+          ? absl::StrCat("the workers' data differ: fingerprint ", Describe(turn.state, data),
                          "; put the same files on every node, drain the nodes with wrong ones, or submit the job again "
                          "with data.fingerprint set to the right one")
           : absl::StrCat("the workers' arithmetic differs, and `reduce: exact` needs it to be equal: probe ",
-                         Describe(arithmetic), "; drain all nodes but those of one kind");
+                         Describe(turn.state, arithmetic), "; drain all nodes but those of one kind");
   if (std::exchange(job.regroup.forming.told_groups, why) != why) {
     turn.Save(job);
     turn.Emit(&job, data.size() > 1 ? "data_differs" : "arithmetic_differs", why);

@@ -12,7 +12,7 @@ namespace rekindle::core {
 
 // Returns how the trainer that sent the report differs from the identity in the job's record, or an empty string where
 // it does not.
-std::string DescribeDifference(const Job& job, const v1::TrainerReport& report);
+std::string DescribeDifference(const State& state, const Job& job, const v1::TrainerReport& report);
 
 // Remembers the identity of a candidate, as long as the job has never formed a membership. `is_new` says that the
 // candidate has just become READY.

@@ -20,8 +20,9 @@ std::string FindRefusal(const v1::NodeReport& report, bool allow_fake_devices) {
                         common::kProtocolVersion, "; install the same release on both");
   }
   if (report.checkpoint_address().size() > kMaxAddress || report.zone().size() > kMaxAddress ||
-      report.pool().size() > kMaxAddress) {
-    return absl::StrCat("malformed report: address, zone and pool have at most ", kMaxAddress, " characters");
+      report.pool().size() > kMaxAddress || report.device().name().size() > kMaxAddress) {
+    return absl::StrCat("malformed report: address, zone, pool and the GPU's name have at most ", kMaxAddress,
+                        " characters");
   }
   for (const std::string& id :
        {report.incarnation(), report.agent_incarnation(), report.checkpoint_incarnation(), report.home()}) {

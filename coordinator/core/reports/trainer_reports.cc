@@ -176,7 +176,7 @@ bool HasEnded(v1::TrainerPhase phase) {
 // Fails the job if a member's data or arithmetic has changed, because what it has added to the sums cannot be taken out
 // again.
 void CheckMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
-  const std::string difference = DescribeDifference(job, report);
+  const std::string difference = DescribeDifference(turn.state, job, report);
   if (difference.empty()) return;
   EndJob(turn, job, v1::FAILED, "failed",
          absl::StrCat("member ", ShortName(report.trainer()), " of generation ", report.generation(),
@@ -184,7 +184,8 @@ void CheckMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
 }
 
 void CheckCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, bool is_new) {
-  const std::string difference = DescribeDifference(job, report);
+  std::string difference = DescribeDifference(turn.state, job, report);
+  if (difference.empty()) difference = DescribeShortage(turn.state, job, report);
   if (!difference.empty()) Refuse(turn, job, report, difference);
   const std::string slot = ShortName(report.trainer());
   const bool was_unfit = job.unfit.erase(slot);

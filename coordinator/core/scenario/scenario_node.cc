@@ -30,6 +30,7 @@ void SetDevice(const ScenarioOptions& options, v1::Device* device) {
     device->set_memory_bytes(ToDouble(options.at("memory")) * 1e9);
   }
   if (options.count("device")) device->set_kind(options.at("device"));
+  if (options.count("gpu")) device->set_name(options.at("gpu"));
   if (options.count("units") == 0) return;
   device->set_kind("cpu");
   for (const std::string& unit : std::vector<std::string>(absl::StrSplit(options.at("units"), ','))) {

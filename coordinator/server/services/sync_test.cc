@@ -95,6 +95,16 @@ TEST_F(SyncTest, BadReportsAreRefused) {
   EXPECT_TRUE(Sync(report)->tell_membership()) << "of a job without a record: it goes on";
 }
 
+TEST_F(SyncTest, OnLoopbackADeviceForTestsIsNotRefused) {
+  Start();
+  v1::NodeReport report = AgentReport("n1");
+  report.mutable_device()->set_kind("cuda");
+  report.mutable_device()->set_is_fake(true);
+  const auto directive = Sync(report);
+  ASSERT_TRUE(directive.ok()) << directive.status();
+  EXPECT_EQ(directive->error(), "");
+}
+
 TEST_F(SyncTest, ARestartKeepsJobsAndGeneration) {
   Start();
   v1::TrainerReport report;

@@ -24,10 +24,10 @@ void SlotHealth::TrainerEnded(int slot, int exit_code, const std::string& words,
   if (is_out) TakeOut(slot, {.words = words.empty() ? "its GPU failed" : words}, now);
 }
 
-void SlotHealth::DriverSaid(int slot, const std::string& problem, double now) {
+void SlotHealth::DriverSaid(int slot, const SlotFault& found, double now) {
   const auto fault = faults_.find(slot);
-  if (!problem.empty()) {
-    TakeOut(slot, {.words = problem, .driver_says_so = true}, now);
+  if (!found.words.empty()) {
+    TakeOut(slot, found, now);
     History& history = HistoryOf(slot);
     history.ask_at = history.out_until;
   } else if (fault != faults_.end()) {

@@ -35,8 +35,8 @@ class SlotHealth {
   // Takes that a trainer in the slot has ended with this exit code (common/agreed/exit_codes.h). `words` says why. Exit
   // codes that say nothing of a GPU are ignored.
   void TrainerEnded(int slot, int exit_code, const std::string& words, double now);
-  // Takes what the driver says of the slot's GPU. If `problem` is empty, the driver finds nothing wrong.
-  void DriverSaid(int slot, const std::string& problem, double now);
+  // Takes what is wrong with the slot's GPU by the driver's list. If `found` has no words, nothing is.
+  void DriverSaid(int slot, const SlotFault& found, double now);
   // Takes that the driver was asked and did not answer. Slots that are in use stay so.
   void DriverWasSilent(double now);
 

@@ -68,23 +68,23 @@ TEST(SlotHealth, TheDriverIsAskedAtOnceAndTheSlotComesBackWhenItFindsNothingWron
   SlotHealth health;
   health.TrainerEnded(0, kExitDeviceGone, "x", 100);
   EXPECT_EQ(health.ask_at(), 100);
-  health.DriverSaid(0, "", 101);
+  health.DriverSaid(0, {}, 101);
   EXPECT_TRUE(health.IsOut(0));
   EXPECT_EQ(health.ask_at(), 160);
-  health.DriverSaid(0, "", 160);
+  health.DriverSaid(0, {}, 160);
   EXPECT_FALSE(health.IsOut(0));
   EXPECT_TRUE(std::isinf(health.ask_at()));
 }
 
 TEST(SlotHealth, TheSlotStaysOutWhileTheDriverSeesAProblem) {
   SlotHealth health;
-  health.DriverSaid(0, "GPU is lost", 0);
+  health.DriverSaid(0, {.words = "GPU is lost", .driver_says_so = true}, 0);
   EXPECT_TRUE(health.faults().at(0).driver_says_so);
   EXPECT_EQ(health.ask_at(), 60);
-  health.DriverSaid(0, "still lost", 60);
+  health.DriverSaid(0, {.words = "still lost", .driver_says_so = true}, 60);
   EXPECT_EQ(WordsOf(health, 0), "still lost");
   EXPECT_EQ(health.ask_at(), 180);
-  health.DriverSaid(0, "", 180);
+  health.DriverSaid(0, {}, 180);
   EXPECT_FALSE(health.IsOut(0));
 }
 
@@ -102,16 +102,16 @@ TEST(SlotHealth, AfterEachFurtherFailureTheSlotIsOutTwiceAsLongUpToALimit) {
   double now = 0;
   for (const double wait : {60, 120, 240, 480, 960, 960}) {
     health.TrainerEnded(0, kExitDeviceGone, "x", now);
-    health.DriverSaid(0, "", now + 1);
+    health.DriverSaid(0, {}, now + 1);
     EXPECT_EQ(health.ask_at() - now, wait);
     now = health.ask_at();
-    health.DriverSaid(0, "", now);
+    health.DriverSaid(0, {}, now);
     EXPECT_FALSE(health.IsOut(0));
   }
   // A slot that was long in use is trusted again.
   now += 960;
   health.TrainerEnded(0, kExitDeviceGone, "x", now);
-  health.DriverSaid(0, "", now + 1);
+  health.DriverSaid(0, {}, now + 1);
   EXPECT_EQ(health.ask_at() - now, 60);
 }
 
@@ -119,8 +119,8 @@ TEST(SlotHealth, OneAnswerIsAboutAllSlotsAndBringsBackThoseThatWaitedLongEnough)
   SlotHealth health;
   health.TrainerEnded(0, kExitDeviceGone, "x", 100);
   health.TrainerEnded(1, kExitDeviceGone, "x", 50);
-  health.DriverSaid(0, "", 110);
-  health.DriverSaid(1, "", 110);
+  health.DriverSaid(0, {}, 110);
+  health.DriverSaid(1, {}, 110);
   EXPECT_TRUE(health.IsOut(0));
   EXPECT_FALSE(health.IsOut(1));
 }

@@ -23,6 +23,9 @@ class Planner {
  private:
   void KeepOrStop(int number, const Slot& slot) {
     const RunningTrainer& running = *slot.running;
+    if (running.killed_at && now_ < *running.killed_at + policy_.stuck_seconds) {
+      plan_.wake_at = std::min(plan_.wake_at, *running.killed_at + policy_.stuck_seconds);
+    }
     if (running.ending) return;
     std::string reason;
     if (node_.stop_all) {
@@ -44,7 +47,7 @@ class Planner {
   }
 
   void Escalate(int number, const RunningTrainer& running) {
-    if (running.killed) return;
+    if (running.killed_at) return;
     const double kill_at = *running.terminated_at + policy_.stop_grace_seconds;
     if (now_ >= kill_at) {
       plan_.actions.push_back({Action::kKill, number, "did not stop in time"});
@@ -73,6 +76,15 @@ class Planner {
 }  // namespace
 
 Plan Reconcile(const Node& node, const Policy& policy, double now) { return Planner(node, policy, now).Run(); }
+
+std::set<int> StuckSlots(const Node& node, const Policy& policy, double now) {
+  std::set<int> stuck;
+  for (const auto& [number, slot] : node.slots) {
+    const bool was_killed = slot.running && slot.running->killed_at;
+    if (was_killed && now >= *slot.running->killed_at + policy.stuck_seconds) stuck.insert(number);
+  }
+  return stuck;
+}
 
 DeathRow AfterExit(const DeathRow& before, const RunningTrainer& ended, int exit_code, const Policy& policy,
                    double now) {

@@ -24,6 +24,9 @@ struct Policy {
   double quick_death_seconds = 30;
   // `delays[n]` is the wait before the start that follows quick death n + 1 in a row. The last value repeats.
   std::vector<double> delays = {0, 0.2, 0.5, 1, 2, 5};
+  // A trainer whose process is still there so long after SIGKILL is stuck in the kernel, such as in a driver that does
+  // not answer. Freeing the largest memory takes a few seconds.
+  double stuck_seconds = 30;
 };
 
 struct RunningTrainer {
@@ -31,8 +34,8 @@ struct RunningTrainer {
   double started_at = 0;
   // `terminated_at` is when SIGTERM was sent to the trainer.
   std::optional<double> terminated_at;
-  // `killed` is set once SIGKILL was sent to the trainer.
-  bool killed = false;
+  // `killed_at` is when SIGKILL was sent to the trainer, or when it was found to be ending.
+  std::optional<double> killed_at;
   // `ending` says that the trainer no longer runs but that its memory is not freed yet, so its slot is not free either.
   bool ending = false;
 };
@@ -87,6 +90,10 @@ struct Plan {
 // Returns which trainers to start, stop or kill now. If the caller carries out the actions and notes them in `node`, a
 // second call returns none.
 Plan Reconcile(const Node& node, const Policy& policy, double now);
+
+// Returns the slots that are held by a trainer which was killed long ago and has not ended. Nothing can start there
+// before the kernel lets go of the process.
+std::set<int> StuckSlots(const Node& node, const Policy& policy, double now);
 
 // Returns the DeathRow of a slot after its trainer ended. An end that the agent asked for counts as no death.
 DeathRow AfterExit(const DeathRow& before, const RunningTrainer& ended, int exit_code, const Policy& policy,

@@ -6,8 +6,10 @@
 namespace rekindle::agent {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 Node WithDesired(Slot slot) {
   Node node;
@@ -82,10 +84,28 @@ TEST(Reconcile, KillsAfterTheGrace) {
   EXPECT_THAT(plan.actions, IsEmpty());
   EXPECT_EQ(plan.wake_at, 103);
   EXPECT_THAT(Kinds(Reconcile(WithDesired(slot), policy, 103)), ElementsAre(Action::kKill));
-  slot.running->killed = true;
+  slot.running->killed_at = 103;
   plan = Reconcile(WithDesired(slot), policy, 104);
   EXPECT_THAT(plan.actions, IsEmpty());
-  EXPECT_EQ(plan.wake_at, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(plan.wake_at, 133) << "then it is stuck";
+  EXPECT_EQ(Reconcile(WithDesired(slot), policy, 133).wake_at, std::numeric_limits<double>::infinity());
+}
+
+TEST(Reconcile, ATrainerThatSigkillDoesNotEndHoldsItsSlotAndIsStuck) {
+  for (const bool ending : {false, true}) {
+    Slot slot = Running("a");
+    slot.running->killed_at = 100;
+    slot.running->ending = ending;
+    Node node = WithDesired(slot);
+    node.slots[1] = Running("b");
+    EXPECT_THAT(StuckSlots(node, {}, 129.9), IsEmpty());
+    EXPECT_THAT(StuckSlots(node, {}, 130), ElementsAre(0));
+    // Nothing starts in the slot, however long that takes.
+    node.slots[0].wanted = "c";
+    EXPECT_THAT(Kinds(Reconcile(node, {}, 1e6)), Not(Contains(Action::kStart)));
+    node.slots[0].running.reset();
+    EXPECT_THAT(StuckSlots(node, {}, 1e6), IsEmpty());
+  }
 }
 
 TEST(Reconcile, OneToldToStopGoesEvenWhenWantedAgain) {
@@ -153,7 +173,7 @@ TEST(Restart, ACleanEndWaitsForTheCoordinator) {
 
 TEST(Restart, AStopThatWasAskedForIsNoDeath) {
   const DeathRow deaths =
-      AfterExit({}, {.job_uid = "a", .started_at = 99, .terminated_at = 100, .killed = true}, -9, {}, 101);
+      AfterExit({}, {.job_uid = "a", .started_at = 99, .terminated_at = 100, .killed_at = 100}, -9, {}, 101);
   EXPECT_EQ(deaths.quick_deaths, 0);
   EXPECT_EQ(deaths.not_before, 101);
 }

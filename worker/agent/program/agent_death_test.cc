@@ -56,9 +56,9 @@ class Dying {
 class AgentDeathTest : public AgentTest {
  protected:
   // Starts a trainer of `job` and waits until the trainer has attached to the agent, so that it holds its life lock.
-  TrainerRecord StartTrainer(const std::string& job) {
+  TrainerRecord StartTrainer(const std::string& job, std::vector<std::string> flags = {}) {
     Want(job);
-    StartInit();
+    StartInit(std::move(flags));
     const v1::NodeReport report = WaitRunning();
     EXPECT_TRUE(WaitLine(Running(report)->trainer(), "attached"));
     return Record();
@@ -142,6 +142,21 @@ TEST_F(AgentDeathTest, ALaterAgentTellsOfItToo) {
   EXPECT_EQ(Running(*third), nullptr);
   dying.LetGo();
   WaitRunning(second, record.trainer);
+}
+
+TEST_F(AgentDeathTest, AProcessThatSigkillDoesNotEndTakesItsSlotOutOfUse) {
+  const TrainerRecord record = StartTrainer("steady", {"--stuck-seconds", "0.3"});
+  Dying dying(record.process.pid);
+  if (!dying.held()) GTEST_SKIP() << "this machine lets no test hold up a process (ptrace)";
+  ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());
+  dying.Await();
+  const auto stuck = coordinator_.WaitFor([](const v1::NodeReport& r) { return r.slot_faults_size() > 0; });
+  ASSERT_TRUE(stuck.has_value());
+  EXPECT_EQ(stuck->slot_faults(0).slot(), 0);
+  EXPECT_THAT(stuck->slot_faults(0).words(), ::testing::HasSubstr("has not ended"));
+  dying.LetGo();
+  const v1::NodeReport next = WaitRunning("", record.trainer);
+  EXPECT_EQ(next.slot_faults_size(), 0);
 }
 
 TEST_F(AgentDeathTest, AFrozenTrainerLives) {

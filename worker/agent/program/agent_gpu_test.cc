@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kTwo[] = "GPU-a,90,85899345920;GPU-b,80,42949672960";
+constexpr char kTwo[] = "GPU-a,100,85899345920;GPU-b,90,42949672960";
 
 class AgentGpuTest : public AgentTest {
  protected:
@@ -64,7 +64,7 @@ TEST_F(AgentGpuTest, EachTrainerGetsAGpuByItsUuid) {
   ASSERT_TRUE(report.has_value());
   EXPECT_EQ(report->slots(), 2);
   EXPECT_EQ(report->device().kind(), "cuda");
-  EXPECT_EQ(report->device().compute_capability(), 80);
+  EXPECT_EQ(report->device().compute_capability(), 90);
   EXPECT_EQ(report->device().memory_bytes(), 42949672960.0);
   EXPECT_THAT(EnvironmentOf(*report, 0), HasSubstr(std::string("CUDA_VISIBLE_DEVICES=GPU-a\0", 27)));
   EXPECT_THAT(EnvironmentOf(*report, 1), HasSubstr(std::string("CUDA_VISIBLE_DEVICES=GPU-b\0", 27)));
@@ -158,7 +158,7 @@ TEST_F(AgentGpuTest, ASlotKeepsItsGpuWhenTheAgentIsRestartedAfterAnotherGpuWasLo
   StartInit();
   const auto first = coordinator_.WaitFor([](const v1::NodeReport& r) { return r.slots() == 2; });
   ASSERT_TRUE(first.has_value());
-  SetGpus("GPU-b,80,42949672960");
+  SetGpus("GPU-b,90,42949672960");
   WantInSlots("steady", 2);
   kill(AgentProcess().pid, SIGKILL);
   const auto second = coordinator_.WaitFor([&](const v1::NodeReport& r) {

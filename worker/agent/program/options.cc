@@ -97,8 +97,9 @@ void AddFlags(CLI::App& app, AgentOptions& options) {
   app.add_option("--data-root", options.data_roots,
                  "A folder that jobs may read, where this node's keys and state are never read; may be given several "
                  "times. Default: / for a coordinator on loopback, else /var/lib/rekindle/data");
-  // Only tests use `--ask-driver-seconds`, so it is hidden from users.
+  // Only tests use `--ask-driver-seconds` and `--stuck-seconds`, so they are hidden from users.
   app.add_option("--ask-driver-seconds", options.ask_driver_seconds)->group("")->check(CLI::Range(0.01, 3600.0));
+  app.add_option("--stuck-seconds", options.stuck_seconds)->group("")->check(CLI::Range(0.01, 3600.0));
   AddNoticeOptions(app, options.notices);
   app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
       ->capture_default_str()

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "worker/agent/decisions/slot_health.h"
+#include "worker/agent/decisions/slot_plan.h"
 #include "worker/agent/notices/notice_sources.h"
 #include "worker/gpus/gpu.h"
 
@@ -57,6 +58,7 @@ struct AgentOptions {
   NoticeOptions notices;
   double drain_seconds = 30;
   double stop_grace_seconds = 10;
+  double stuck_seconds = Policy().stuck_seconds;
   // The machine ends if it hears of no coordinator within `first_heard_seconds` after the start. 0 means without limit.
   double first_heard_seconds = 0;
 };

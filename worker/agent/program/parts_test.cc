@@ -125,6 +125,27 @@ TEST(Options, WhatJobsReadWhereNothingIsSaid) {
   EXPECT_THAT(roots({"--coordinator", "localhost:7070", "--data-root", "a"}), ElementsAre("2"));
 }
 
+TEST(Options, TheDeviceForTestsIsToldToNobody) {
+  int exit_code = -1;
+  ::testing::internal::CaptureStdout();
+  EXPECT_FALSE(ParseOptions({"--help"}, "rekindle-worker", &exit_code).has_value());
+  const std::string help = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(exit_code, kExitOk);
+  EXPECT_THAT(help, HasSubstr("--device"));
+  EXPECT_THAT(help, Not(HasSubstr("fake")));
+
+  std::vector<std::string> arguments = {
+      "--dir", "/d", "--coordinator", "127.0.0.1:7070", "--trainer-binary", "/bin/true", "--device", "tpu"};
+  ::testing::internal::CaptureStderr();
+  EXPECT_FALSE(ParseOptions(arguments, "rekindle-worker", &exit_code).has_value());
+  const std::string refusal = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(exit_code, kExitWrongUse);
+  EXPECT_THAT(refusal, HasSubstr("tpu is not auto or cpu"));
+  EXPECT_THAT(refusal, Not(HasSubstr("fake")));
+  arguments.back() = kFakeDevices;
+  EXPECT_TRUE(ParseOptions(arguments, "rekindle-worker", &exit_code).has_value());
+}
+
 TEST(TrainerEnvironment, PinsAndFilters) {
   v1::JobSpec spec;
   spec.mutable_workers()->set_threads_per_rank(2);

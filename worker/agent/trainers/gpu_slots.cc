@@ -1,12 +1,18 @@
 #include "worker/agent/trainers/gpu_slots.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/agreed/agreed_limits.h"
 #include "common/text/printable.h"
 
 namespace rekindle::agent {
 namespace {
+
+constexpr size_t kLongestName = 100;
+// The kernels are compiled for this compute capability and later ones.
+constexpr int kLeastCapability = 90;
 
 // Removes the entry of this UUID from the list and returns it. Returns a GPU without UUID if there is none.
 gpus::Gpu TakeNamed(const std::string& uuid, std::vector<gpus::Gpu>& listed) {
@@ -17,10 +23,15 @@ gpus::Gpu TakeNamed(const std::string& uuid, std::vector<gpus::Gpu>& listed) {
   return gpu;
 }
 
-std::string ProblemOf(const gpus::Gpu& gpu) {
-  if (!gpu.problem.empty()) return common::Printable(gpu.problem, common::kLongestLastWords);
-  if (gpu.uuid.empty()) return "the driver does not tell its UUID";
-  return gpu.memory_bytes > 0 ? "" : "the driver does not tell how much memory it has";
+SlotFault ProblemOf(const gpus::Gpu& gpu) {
+  const auto by_driver = [](std::string words) { return SlotFault{.words = std::move(words), .driver_says_so = true}; };
+  if (!gpu.problem.empty()) return by_driver(common::Printable(gpu.problem, common::kLongestLastWords));
+  if (gpu.uuid.empty()) return by_driver("the driver does not tell its UUID");
+  if (gpu.memory_bytes <= 0) return by_driver("the driver does not tell how much memory it has");
+  if (gpu.compute_capability == 0 || gpu.compute_capability >= kLeastCapability) return {};
+  // Another machine of the same kind would not help.
+  return {.words = absl::StrCat("it is of sm_", gpu.compute_capability, ", and trainers need a GPU of sm_",
+                                kLeastCapability, " or later")};
 }
 
 }  // namespace
@@ -66,8 +77,8 @@ void GpuSlots::Take(const std::vector<gpus::Gpu>& listed) {
   gpus_ = std::move(merged);
 }
 
-std::map<int, std::string> GpuSlots::Problems() const {
-  std::map<int, std::string> problems;
+std::map<int, SlotFault> GpuSlots::Problems() const {
+  std::map<int, SlotFault> problems;
   for (int slot = 0; slot < slots_ && !gpus_.empty(); ++slot) {
     problems[slot] = ProblemOf(gpus_[static_cast<size_t>(slot) % gpus_.size()]);
   }
@@ -80,10 +91,13 @@ void GpuSlots::Report(v1::Device* device) const {
   device->set_kind("cuda");
   device->set_is_fake(fake_);
   for (const gpus::Gpu& gpu : gpus_) {
-    if (!ProblemOf(gpu).empty()) continue;
+    if (!ProblemOf(gpu).words.empty()) continue;
     const bool first = device->memory_bytes() == 0;
     const double bytes = gpu.memory_bytes / share_;
     const int capability = gpu.compute_capability;
+    if (first || capability < device->compute_capability()) {
+      device->set_name(common::Printable(gpu.name, kLongestName));
+    }
     device->set_compute_capability(first ? capability : std::min(device->compute_capability(), capability));
     device->set_memory_bytes(first ? bytes : std::min(device->memory_bytes(), bytes));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rekindle/v1/node.pb.h"
+#include "worker/agent/decisions/slot_health.h"
 #include "worker/gpus/gpu.h"
 
 namespace rekindle::agent {
@@ -40,7 +41,7 @@ class GpuSlots {
   void Take(const std::vector<gpus::Gpu>& listed);
   // Returns what is wrong with the GPU of each slot. The text of a slot with a healthy GPU is empty. Slots without a
   // GPU are left out.
-  std::map<int, std::string> Problems() const;
+  std::map<int, SlotFault> Problems() const;
   // Describes the device of the node's slots, if the node has GPUs. All slots are reported to have the same device, so
   // the weakest of the GPUs that work stands for all.
   void Report(v1::Device* device) const;

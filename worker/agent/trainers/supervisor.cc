@@ -80,6 +80,7 @@ void Supervisor::AdoptRecord(const TrainerRecord& record, double now) {
     logs_->End(record.trainer);
     trainer->SetTold(common::ExitStatus{told->exit_code});
     node_.slots[record.slot].running->ending = true;
+    node_.slots[record.slot].running->killed_at = now;
   }
   trainers_.emplace(record.slot, *std::move(trainer));
 }
@@ -157,17 +158,27 @@ void Supervisor::TakeGpus(const absl::StatusOr<std::vector<gpus::Gpu>>& listed, 
   UseHealth();
 }
 
+std::map<int, std::string> Supervisor::Faults() const {
+  std::map<int, std::string> faults;
+  for (const int slot : stuck_) {
+    faults[slot] = absl::StrCat("its trainer was killed over ", options_.policy.stuck_seconds,
+                                " s ago and has not ended: the kernel, or a driver in it, holds the process");
+  }
+  for (const auto& [slot, fault] : health_.faults()) faults[slot] = fault.words;
+  return faults;
+}
+
 void Supervisor::UseHealth() {
+  const std::map<int, std::string> faults = Faults();
   for (int number = 0; number < options_.slots; ++number) {
     Slot& slot = node_.slots[number];
-    const auto fault = health_.faults().find(number);
-    const bool is_out = fault != health_.faults().end();
-    if (is_out && !slot.out_of_use)
-      log::Warning("a slot is out of use", {{"slot", number}, {"why", fault->second.words}});
+    const auto fault = faults.find(number);
+    const bool is_out = fault != faults.end();
+    if (is_out && !slot.out_of_use) log::Warning("a slot is out of use", {{"slot", number}, {"why", fault->second}});
     if (!is_out && slot.out_of_use) log::Info("a slot is in use again", {{"slot", number}});
     slot.out_of_use = is_out;
   }
-  metrics_->SetFailedSlots(static_cast<int>(health_.faults().size()));
+  metrics_->SetFailedSlots(static_cast<int>(faults.size()));
 }
 
 double Supervisor::ask_driver_at() const {
@@ -186,6 +197,10 @@ std::string Supervisor::WhyNoSlot() const {
 double Supervisor::Act(double now) {
   const common::MutexLock lock(mutex_);
   CollectExits(now);
+  if (std::set<int> stuck = StuckSlots(node_, options_.policy, now); stuck != stuck_) {
+    stuck_ = std::move(stuck);
+    UseHealth();
+  }
   Plan plan = Reconcile(node_, options_.policy, now);
   for (const Action& action : plan.actions) {
     if (action.kind == Action::kStart) {
@@ -233,7 +248,7 @@ void Supervisor::Stop(const Action& action, double now) {
     log::Warning("cannot signal a trainer", {{"error", std::string(sent.message())}});
   }
   if (kill) {
-    running.killed = true;
+    running.killed_at = now;
   } else {
     running.terminated_at = now;
     trainer.SetStopReason(action.reason);
@@ -274,6 +289,7 @@ void Supervisor::Tell(int slot, common::ExitStatus status, bool out_of_memory, d
   Slot& state = node_.slots[slot];
   state.deaths = AfterExit(state.deaths, *state.running, status.code, options_.policy, now);
   state.running->ending = true;
+  if (!state.running->killed_at) state.running->killed_at = now;
   if (state.wanted != record.job_uid) folder_->RemoveJobFile(record.job_uid, slot);
   last_trainer_[slot] = record.trainer;
   logs_->End(record.trainer);
@@ -365,10 +381,10 @@ void Supervisor::Report(v1::NodeReport* report) const {
     *report->add_trainers() = std::move(process);
   }
   gpus_.Report(report->mutable_device());
-  for (const auto& [slot, fault] : health_.faults()) {
+  for (const auto& [slot, words] : Faults()) {
     v1::SlotFault* told = report->add_slot_faults();
     told->set_slot(slot);
-    told->set_words(fault.words);
+    told->set_words(words);
   }
   left_alone_.Report(report);
   ended_.Report(report);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,8 @@ class Supervisor {
   // words.
   std::string NoteEnd(const TrainerRecord& record, common::ExitStatus status, double now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns why slots are out of use.
+  std::map<int, std::string> Faults() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes slots out of use, and back, as their health says.
   void UseHealth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Marks the slot as free for another trainer. REQUIRES: its trainer's process and memory are gone.
@@ -130,6 +133,8 @@ class Supervisor {
   std::map<int, v1::DesiredTrainer> desired_ ABSL_GUARDED_BY(mutex_);
   GpuSlots gpus_ ABSL_GUARDED_BY(mutex_);
   SlotHealth health_ ABSL_GUARDED_BY(mutex_);
+  // `stuck_` has the slots that are held by a trainer which does not end.
+  std::set<int> stuck_ ABSL_GUARDED_BY(mutex_);
   LeftAlone left_alone_ ABSL_GUARDED_BY(mutex_);
   std::map<int, WatchedTrainer> trainers_ ABSL_GUARDED_BY(mutex_);
   // `last_trainer_` maps each slot to the trainer that ended last in it.

@@ -9,8 +9,9 @@ absl::Status NoRoom(double free_bytes, double all_bytes, int64_t bytes, const st
   return absl::ResourceExhaustedError(
       absl::StrCat("the device has ", common::BytesText(free_bytes), " of ", common::BytesText(all_bytes),
                    " free, and ", purpose, " takes ", common::BytesText(static_cast<double>(bytes)),
-                   ": keep the optimizer's state in shards (training.optimizer_state), take a smaller model, or a "
-                   "device with more memory"));
+                   ": take a smaller model, or a device with more memory; training.reduce: fp32 halves the memory of "
+                   "gradients, and training.optimizer_state: sharded that of moments where the device can give parts "
+                   "of its memory back, as a GPU cannot yet"));
 }
 
 }  // namespace rekindle::device

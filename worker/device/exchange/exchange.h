@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "worker/comm/contract/communicator.h"
 #include "worker/device/contract/device.h"
+#include "worker/device/exchange/transport.h"
 
 namespace rekindle::device {
 
@@ -49,6 +50,7 @@ class Exchange {
   virtual absl::Status WaitAll() = 0;
 
   virtual comm::Communicator& communicator() = 0;
+  virtual Transport transport() const = 0;
 };
 
 }  // namespace rekindle::device

@@ -60,6 +60,7 @@ class HostExchange final : public Exchange {
   }
 
   comm::Communicator& communicator() override { return communicator_; }
+  Transport transport() const override { return Transport::kHost; }
 
  private:
   // Runs an operation that issues those of the communicator, one for each piece. They go on to use the memory after it

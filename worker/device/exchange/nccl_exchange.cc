@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/log/log.h"
 #include "common/sync/mutex.h"
 #include "worker/comm/nccl/nccl_session.h"
@@ -24,6 +25,7 @@ constexpr auto kPause = std::chrono::microseconds(50);
 constexpr auto kSuspicion = std::chrono::milliseconds(200);
 // NCCL may take seconds to connect its ranks.
 constexpr double kJoinSeconds = 10;
+
 // Describes an operation that is not over.
 struct Job {
   Exchange::Ticket ticket = 0;
@@ -51,6 +53,7 @@ class NcclExchange final : public Exchange {
       : device_(device),
         communicator_(communicator),
         gpu_(nccl.gpu),
+        launch_seconds_(nccl.launch_seconds),
         state_(state),
         session_(state.sessions.back()),
         id_(communicator, *nccl.api),
@@ -88,6 +91,7 @@ class NcclExchange final : public Exchange {
   absl::Status WaitAll() override { return tickets_.WaitAll(); }
 
   comm::Communicator& communicator() override { return communicator_; }
+  Transport transport() const override { return Transport::kNccl; }
 
  private:
   Ticket Begin(const NcclPiece& whole) {
@@ -210,11 +214,24 @@ class NcclExchange final : public Exchange {
     }
     entry.begun = device_.Record(Queue::kNccl);
     device_.Run(Queue::kNccl, OperationOf(landing, session_));
-    const auto settled = session_->Settle(Patience({}));
-    if (settled != comm::NcclSession::Outcome::kDone) return StatusOf(settled);
+    if (absl::Status status = AwaitLaunched(); !status.ok()) return status;
     entry.ended = device_.Record(Queue::kNccl);
     under_way_.push_back(std::move(entry));
     return absl::OkStatus();
+  }
+
+  // Waits until NCCL has put an operation on its queue. The lane does not watch that, because the device has not come
+  // to the operation yet.
+  absl::Status AwaitLaunched() {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(launch_seconds_);
+    const auto settled = session_->Settle(
+        [until, go_on = Patience({})]() mutable { return go_on() && std::chrono::steady_clock::now() < until; });
+    if (settled == comm::NcclSession::Outcome::kDone) return absl::OkStatus();
+    if (settled == comm::NcclSession::Outcome::kGivenUp && communicator_.status().ok()) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("NCCL did not begin an operation within ", launch_seconds_, " s"));
+    }
+    return StatusOf(settled);
   }
 
   // Looks how far the device has come.
@@ -263,6 +280,7 @@ class NcclExchange final : public Exchange {
   Device& device_;
   comm::Communicator& communicator_;
   const int gpu_;
+  const double launch_seconds_;
   NcclState& state_;
   // The operations on the device's queue share the session.
   const std::shared_ptr<comm::NcclSession> session_;

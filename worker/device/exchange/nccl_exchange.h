@@ -24,6 +24,9 @@ struct NcclParts {
   const RekindleNcclApi* api = nullptr;
   // `gpu` is CUDA's number of the rank's GPU.
   int gpu = 0;
+  // An operation that NCCL has not begun after `launch_seconds` is a failure of NCCL. A peer that computes
+  // micro-batches again begins its first operation so much later.
+  double launch_seconds = 60;
 };
 
 // Is what the exchanges of a rank hand on to each other.

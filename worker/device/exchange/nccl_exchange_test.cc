@@ -11,8 +11,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "worker/comm/nccl/fake_nccl.h"
 #include "worker/comm/testing/fake_nccl_calls.h"
 #include "worker/comm/testing/in_process.h"
@@ -52,7 +54,8 @@ class NcclExchangeTest : public testing::Test {
     for (int i = 0; i < world; ++i) {
       Rank rank{.device = MakeFakeDevice({.seed = static_cast<uint64_t>(i)})};
       rank.communicator = std::move(communicators[static_cast<size_t>(i)]);
-      rank.maker = std::make_unique<ExchangeMaker>(*rank.device, NcclParts{.api = &comm::FakeNccl()});
+      rank.maker =
+          std::make_unique<ExchangeMaker>(*rank.device, NcclParts{.api = &comm::FakeNccl(), .launch_seconds = 3});
       EXPECT_TRUE(rank.maker->Allocate(kBytes).ok());
       rank.in = *rank.device->Allocate(kBytes, "the input");
       rank.out = *rank.device->Allocate(kBytes, "the output");
@@ -139,12 +142,22 @@ TEST_F(NcclExchangeTest, AFailureOfEachCallEndsAllRanks) {
   }
 }
 
+// On all ranks the join never ends, a collective hangs, or NCCL never says that it has begun the collective. The
+// deadline of the join and that of beginning an operation are longer than the communicator's, which is 1 s.
 TEST_F(NcclExchangeTest, AHangWithoutACulpritEndsAtTheDeadline) {
-  calls_.Befall(kEveryRank, Call::kStart, Fault::kHang);
-  Start(2, 1);
-  const std::vector<absl::Status> ends = Reduce();
-  ExpectEnded(ends, {0, 1}, -1);
-  EXPECT_THAT(std::string(ends[0].message()), HasSubstr("every peer answers and has come to the operation"));
+  constexpr char kNobody[] = "every peer answers and has come to the operation";
+  const std::pair<Call, std::string> points[] = {{Call::kPollJoin, absl::StrCat("deadline of 10 s missed: ", kNobody)},
+                                                 {Call::kStart, absl::StrCat("deadline of 1 s missed: ", kNobody)},
+                                                 {Call::kPoll, "NCCL did not begin an operation within 3 s"}};
+  for (const auto& [call, words] : points) {
+    SCOPED_TRACE(static_cast<int>(call));
+    calls_.Befall(kEveryRank, call, Fault::kHang);
+    Start(2, 1);
+    const std::vector<absl::Status> ends = Reduce();
+    ExpectEnded(ends, {0, 1}, -1);
+    EXPECT_THAT(std::string(ends[0].message()), HasSubstr(words));
+    End();
+  }
 }
 
 // The host of rank 2 has begun the operation, but its device does not come to it. It is accused, and not one of the

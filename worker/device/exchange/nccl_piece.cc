@@ -30,7 +30,8 @@ std::deque<NcclPiece> PiecesOf(const NcclPiece& whole) {
 }
 
 Operation OperationOf(const NcclPiece& piece, const std::shared_ptr<comm::NcclSession>& session) {
-  Operation operation{.name = "exchange by NCCL", .awaits_others = true};
+  const bool sends = piece.kind == RekindleNcclOperation::kSend;
+  Operation operation{.name = sends ? "send by NCCL" : "exchange by NCCL", .awaits_others = true};
   const bool writes = piece.out.block != nullptr;
   const bool reads = piece.in.block != nullptr;
   if (reads) operation.reads.push_back(piece.in);

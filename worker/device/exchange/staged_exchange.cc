@@ -82,6 +82,7 @@ class StagedExchange final : public Exchange {
   absl::Status WaitAll() override { return tickets_.WaitAll(); }
 
   comm::Communicator& communicator() override { return communicator_; }
+  Transport transport() const override { return Transport::kHost; }
 
  private:
   Ticket Begin(std::function<absl::Status(Job&)> run) {

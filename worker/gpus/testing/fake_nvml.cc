@@ -1,6 +1,6 @@
 // Stands in for NVML in tests. The tests put the folder of this library first on LD_LIBRARY_PATH and list the GPUs in
-// the environment variable REKINDLE_FAKE_NVML: "UUID,CAPABILITY,BYTES" for each GPU, separated by ';'. A GPU may be
-// followed by its parts, each of which begins with '+'. The text "lost" stands for a GPU that is off the bus, "hang"
+// the environment variable REKINDLE_FAKE_NVML: "UUID,CAPABILITY,BYTES[,NAME]" for each GPU, separated by ';'. A GPU may
+// be followed by its parts, each of which begins with '+'. The text "lost" stands for a GPU that is off the bus, "hang"
 // for a driver that never answers, "mismatch" for a driver that does not fit its library, and "unloaded" for one that
 // is not loaded. A value that begins with
 // '@' names a file with the list, so that a test can change it.
@@ -25,6 +25,7 @@ struct FakeGpu {
   std::string uuid;
   int capability = 0;
   unsigned long long bytes = 0;
+  std::string name;
   bool is_lost = false;
   std::vector<FakeGpu> parts;
 };
@@ -47,6 +48,7 @@ std::vector<FakeGpu> ReadGpus() {
     gpu.uuid = fields[0];
     if (fields.size() > 2 && !(absl::SimpleAtoi(fields[1], &gpu.capability) && absl::SimpleAtoi(fields[2], &gpu.bytes)))
       std::abort();
+    if (fields.size() > 3) gpu.name = fields[3];
     (is_part ? gpus.back().parts : gpus).push_back(gpu);
   }
   return gpus;
@@ -83,6 +85,10 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
 }
 int nvmlDeviceGetUUID(void* handle, char* uuid, unsigned length) {
   std::strncpy(uuid, static_cast<FakeGpu*>(handle)->uuid.c_str(), length);
+  return kSuccess;
+}
+int nvmlDeviceGetName(void* handle, char* name, unsigned length) {
+  std::strncpy(name, static_cast<FakeGpu*>(handle)->name.c_str(), length);
   return kSuccess;
 }
 int nvmlDeviceGetMemoryInfo(void* handle, unsigned long long* total_free_used) {

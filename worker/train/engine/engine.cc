@@ -105,6 +105,8 @@ bool Engine::AwaitMembership(Membership* membership) {
       return true;
     }
     const Report said = reporter_.Snapshot();
+    // The final state may be in the memory of the host already, and still be on its way to the store.
+    if (said.phase != Phase::kFinished && DeviceHasFailed()) return false;
     if (said.store_unseen && said.phase == Phase::kReady && !directive.without_store) AwaitStore();
     if (newer && said.phase != Phase::kReady) LeaveOut(directive);
     if (search_) search_->Follow(directive);
@@ -161,11 +163,7 @@ void Engine::RunGeneration(const Membership& membership) {
   const bool communicator_failed = !connected.status().ok();
   // The communicator is aborted first, so that no other thread still reads the gradients when they change.
   connected.Abort(status);
-  if (const device::Health health = parts_.device.Look(); health.state != device::Health::State::kFine) {
-    log::Error("the device has failed", {{"why", health.words}});
-    if (parts_.device_failed) parts_.device_failed(health);
-    return Fail(absl::InternalError(health.words));
-  }
+  if (DeviceHasFailed()) return;
   if (run.out_of_memory() && options_.spec.micro_batch > 1) {
     teller_.OutOfMemory(status, options_.spec.micro_batch);
     reporter_.Interrupt(generation_, membership, status, {});
@@ -174,6 +172,15 @@ void Engine::RunGeneration(const Membership& membership) {
   } else {
     Fail(status);
   }
+}
+
+bool Engine::DeviceHasFailed() {
+  const device::Health health = parts_.device.Look();
+  if (health.state == device::Health::State::kFine) return false;
+  log::Error("the device has failed", {{"why", health.words}});
+  if (parts_.device_failed) parts_.device_failed(health);
+  Fail(absl::InternalError(health.words));
+  return true;
 }
 
 // NCCL has failed if it says so (INTERNAL), or if an exchange by it makes no progress and no rank is to blame.

@@ -125,6 +125,8 @@ class Engine {
 
   void RunGeneration(const Membership& membership);
   absl::Status TakeMicroBatch(int micro_batch);
+  // Returns whether the device has failed. Then the engine has failed, too.
+  bool DeviceHasFailed();
   // Reports that the generation has ended for this rank.
   void Interrupted(const Membership& membership, const absl::Status& status,
                    const std::vector<comm::Accusation>& accusations);

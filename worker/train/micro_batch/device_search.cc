@@ -74,7 +74,8 @@ absl::StatusOr<std::string> Await(const DeviceSearchOptions& options, const comm
   }
   const absl::StatusOr<common::ExitStatus> exit = process.Reap();
   if (!exit.ok()) return exit.status();
-  if (exit->code == common::kExitDeviceGone && options.device_gone) options.device_gone();
+  const bool device_failed = exit->code == common::kExitDeviceGone || exit->code == common::kExitContextLost;
+  if (device_failed && options.device_failed) options.device_failed(exit->code);
   if (exit->code == common::kExitOutOfMemory) return std::string("ended for want of memory");
   return exit->code < 0 ? exit->ToString() : "";
 }

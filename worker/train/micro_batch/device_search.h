@@ -27,8 +27,8 @@ struct DeviceSearchOptions {
   // A micro-batch size whose trial takes longer than `longest_seconds` counts as too large.
   double longest_seconds = 600;
   std::function<bool()> cancelled;
-  // `device_gone` is called if a trial ended with kExitDeviceGone. It must not return.
-  std::function<void()> device_gone;
+  // `device_failed` is called if a trial ended with kExitDeviceGone or kExitContextLost. It must not return.
+  std::function<void(int exit_code)> device_failed;
 };
 
 // Searches for the micro-batch size and blocks meanwhile. The calling thread must outlive the call, because the end of

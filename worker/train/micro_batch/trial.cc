@@ -131,7 +131,7 @@ double PeakBytes() {
 }
 
 absl::StatusOr<double> SecondsOfTrial(device::Device& device, const TrainSpec& spec, Model& model, BatchSource& batches,
-                                      Connect connect) {
+                                      Connect connect, std::function<void(const device::Health&)> device_failed) {
   Engine* running = nullptr;
   MetricsBoard metrics;
   TimedModel timed(model, metrics, [&] { running->Stop(); });
@@ -146,6 +146,7 @@ absl::StatusOr<double> SecondsOfTrial(device::Device& device, const TrainSpec& s
                                        .batches = batches,
                                        .control = control,
                                        .connect = std::move(connect),
+                                       .device_failed = std::move(device_failed),
                                        .metrics = metrics,
                                        .timeline = timeline});
     running = &engine;

@@ -3,6 +3,7 @@
 #ifndef REKINDLE_WORKER_TRAIN_MICRO_BATCH_TRIAL_H_
 #define REKINDLE_WORKER_TRAIN_MICRO_BATCH_TRIAL_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,8 +28,9 @@ double PeakBytes();
 
 // Returns the seconds of the forward and backward of a micro-batch of `spec.micro_batch` samples on `device`: the
 // fastest of a few. Returns RESOURCE_EXHAUSTED if memory ran out, and otherwise the errors of Engine::Run.
+// `device_failed` is that of the engine's EngineParts.
 absl::StatusOr<double> SecondsOfTrial(device::Device& device, const TrainSpec& spec, Model& model, BatchSource& batches,
-                                      Connect connect);
+                                      Connect connect, std::function<void(const device::Health&)> device_failed);
 
 // ToJson and TrialFromJson pass the outcome of a trial from its process to the process that started it.
 std::string ToJson(const absl::StatusOr<MicroBatchTrial>& trial);

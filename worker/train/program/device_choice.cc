@@ -63,10 +63,14 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Returns whether several ranks may share a GPU. This version of NCCL must be able to, and the environment must say so.
+bool SharesGpu(int nccl_version) {
+  constexpr int kFirstThatCan = 23000;
+  return nccl_version >= kFirstThatCan && Environment("NCCL_MULTI_RANK_GPU_ENABLE") == "1";
+}
+
 // Describes the GPU that the agent has given to this trainer, and the NCCL that comes with it.
 ReportedDevice DescribeGpu(const RekindleNcclApi* nccl) {
-  // From this version on several ranks may share a GPU, if the environment says so.
-  constexpr int kSharesGpus = 23000;
   ReportedDevice described{.uuid = Environment("CUDA_VISIBLE_DEVICES")};
   char error[256] = "";
   if (nccl == nullptr) {
@@ -75,7 +79,7 @@ ReportedDevice DescribeGpu(const RekindleNcclApi* nccl) {
     described.nccl_version = 0;
     described.no_nccl = error;
   }
-  described.shares_gpu = described.nccl_version >= kSharesGpus && Environment("NCCL_MULTI_RANK_GPU_ENABLE") == "1";
+  described.shares_gpu = SharesGpu(described.nccl_version);
   return described;
 }
 
@@ -93,16 +97,23 @@ absl::StatusOr<TrainerDevice> OpenGpu(const Flags& flags, bool repeatable) {
   return made;
 }
 
-// Describes the fake device of a trainer. For tests, REKINDLE_FAKE_NCCL is the version of its NCCL, or 0 for none.
+// Describes the fake device of a trainer. For tests, REKINDLE_FAKE_GPU is the UUID of its GPU, and REKINDLE_FAKE_NCCL
+// is the version of its NCCL, or 0 for none.
 ReportedDevice DescribeFake(const Flags& flags) {
-  ReportedDevice described{.uuid = absl::StrCat("fake GPU of ", flags.trainer), .nccl_version = comm::kFakeNcclVersion};
+  ReportedDevice described{.uuid = Environment("REKINDLE_FAKE_GPU"), .nccl_version = comm::kFakeNcclVersion};
+  if (described.uuid.empty()) described.uuid = absl::StrCat("fake GPU of ", flags.trainer);
   const std::string version = Environment("REKINDLE_FAKE_NCCL");
   if (!version.empty() && !absl::SimpleAtoi(version, &described.nccl_version)) described.nccl_version = 0;
   if (described.nccl_version == 0) described.no_nccl = "a test has taken it away";
+  described.shares_gpu = SharesGpu(described.nccl_version);
   return described;
 }
 
+// For tests, REKINDLE_FAKE_START makes the device one that cannot be used. It has the words of its driver.
 absl::StatusOr<TrainerDevice> MakeFake(const Flags& flags) {
+  if (const std::string why = Environment("REKINDLE_FAKE_START"); !why.empty()) {
+    EndWithoutDevice(flags, common::kExitDeviceGone, why);
+  }
   TrainerDevice made;
   device::FakeOptions options{.seed = common::Xxh3_64(flags.trainer.data(), flags.trainer.size()),
                               .on_report = [](const std::string& report) {

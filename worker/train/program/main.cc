@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 #include <thread>
 
@@ -23,6 +24,7 @@
 #include "common/time/clock.h"
 #include "worker/comm/connect/host_communicator.h"
 #include "worker/comm/connect/listener.h"
+#include "worker/contract/out_of_memory.h"
 #include "worker/data/files/rooted_files.h"
 #include "worker/models/declared/model_kind.h"
 #include "worker/models/declared/tensors.h"
@@ -123,8 +125,8 @@ absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, 
        .memory_bytes = flags.memory,
        .device_bytes = flags.device == kCudaDevice ? flags.device_memory : 0,
        .cancelled = [&] { return stopping || control.directives().Latest().action == Directive::Action::kExit; },
-       // A trial that could not use the device has left the last words of this trainer.
-       .device_gone = [] { ::_exit(common::kExitDeviceGone); }});
+       // A trial whose device has failed has left the last words of this trainer.
+       .device_failed = [](int exit_code) { ::_exit(exit_code); }});
   if (!choice.ok()) {
     return absl::IsCancelled(choice.status()) ? choice.status() : ReportFailure(control, choice.status());
   }
@@ -170,6 +172,24 @@ OpenStore OpenerOf(const Flags& flags, const TrainerJob& job) {
   };
 }
 
+// Computes the digest that identifies the arithmetic of this trainer. If the device fails meanwhile, or has no room for
+// LibTorch, the process ends, because that is no fault of the job.
+absl::StatusOr<std::string> ProbeOrEnd(const Flags& flags, const TrainerJob& job, device::Device& device) {
+  absl::StatusOr<std::string> probe = absl::UnknownError("");
+  try {
+    probe = models::ProbeDigest(job.model, job.spec.micro_batch);
+  } catch (const std::exception& error) {
+    probe = FromException(error);
+  }
+  if (probe.ok()) return probe;
+  const device::Health health = device.Look();
+  if (health.state != device::Health::State::kFine) EndWithFailedDevice(flags, health);
+  if (absl::IsResourceExhausted(probe.status()) && !device.IsHost()) {
+    EndWithoutDevice(flags, common::kExitOutOfDeviceMemory, std::string(probe.status().message()));
+  }
+  return probe;
+}
+
 // Takes the memory of the device that the job needs, and ends the process if the device does not have it.
 void AllocateOrEnd(const Flags& flags, device::Device& device, Engine& engine) {
   const absl::Status room = engine.Allocate();
@@ -205,7 +225,7 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   if (!device.ok()) return device.status();
   auto data = OpenJobData(job, flags.dir);
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
-  auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();
+  auto probe = model.ok() ? ProbeOrEnd(flags, job, *device->device) : model.status();
   if (!probe.ok()) return ReportFailure(control, probe.status());
   EngineOptions options = OptionsOf(flags, job, *data, *found, *probe);
   options.device = device->described;

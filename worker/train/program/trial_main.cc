@@ -39,7 +39,8 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
   if (!listener.ok()) return listener.status();
   const bool on_gpu = job.model.device == models::ComputeDevice::kCuda;
   const models::GpuMemory before = on_gpu ? models::MemoryOfGpu() : models::GpuMemory();
-  const auto seconds = SecondsOfTrial(*device->device, job.spec, **model, *data->batches, ConnectOver(**listener));
+  const auto seconds = SecondsOfTrial(*device->device, job.spec, **model, *data->batches, ConnectOver(**listener),
+                                      [&](const device::Health& health) { EndWithFailedDevice(flags, health); });
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
   const double total = static_cast<double>((*model)->layout().total);
   // A trial takes no checkpoints, so what they need is added. A snapshot has the weights and two moments.

@@ -11,8 +11,8 @@
 namespace rekindle::train {
 namespace {
 
-// A bucket of `kBucketElements` is small enough to start reducing early, and large enough that the latency of a
-// collective does not count.
+// Between hosts, a bucket of `kBucketElements` is small enough to start reducing early, and large enough that the
+// latency of a collective does not count.
 constexpr int64_t kBucketElements = 256 * 1024;
 constexpr auto kWireBytes = static_cast<int64_t>(sizeof(uint16_t));
 
@@ -45,7 +45,8 @@ StepRunner::StepRunner(device::Device& device, DeviceModel& model, BatchSource& 
       spec_(spec),
       reporter_(reporter),
       metrics_(metrics),
-      buckets_(CutIntoBuckets(model.layout(), kBucketElements)),
+      bucket_elements_(kBucketElements),
+      buckets_(CutIntoBuckets(model.layout(), bucket_elements_)),
       readiness_(&buckets_),
       accumulator_(device, &model.layout(), ModeOf(spec), spec.micro_batches()),
       reduced_(spec.exact),
@@ -61,6 +62,17 @@ absl::Status StepRunner::Allocate() {
   if (!wire.ok()) return wire.status();
   wire_ = *std::move(wire);
   return absl::OkStatus();
+}
+
+// All ranks of a generation have one transport, so they cut alike. NCCL needs larger pieces than hosts do, because
+// beginning a collective costs more there than moving a megabyte (PyTorch's buckets have 25 MiB for that reason).
+void StepRunner::CutFor(const device::Exchange& exchange) {
+  const int64_t element_bytes = spec_.sixteen_bit ? kWireBytes : reduced_.element_bytes();
+  const bool by_nccl = exchange.transport() == device::Transport::kNccl;
+  const int64_t elements = by_nccl ? device::kMostReducedBytes / element_bytes : kBucketElements;
+  if (std::exchange(bucket_elements_, elements) == elements) return;
+  buckets_ = CutIntoBuckets(model_.layout(), elements);
+  readiness_ = BucketReadiness(&buckets_);
 }
 
 void StepRunner::Forget() {
@@ -80,6 +92,7 @@ absl::Status StepRunner::Run(const TrainState& state, const std::set<int>& assig
                              device::Exchange& exchange, StepOutcome* outcome) {
   const StateScalars& scalars = state.scalars;
   comm::Communicator& communicator = exchange.communicator();
+  CutFor(exchange);
   reductions_.clear();
   if (std::exchange(generation_, communicator.generation()) != communicator.generation()) cost_ = {};
   StepRecord share;

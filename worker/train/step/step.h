@@ -103,6 +103,8 @@ class StepRunner {
   int computed() const { return cost_.micro_batches; }
 
  private:
+  // Cuts the gradient into the buckets that fit the transport.
+  void CutFor(const device::Exchange& exchange);
   absl::Status Compute(const TrainState& state, const std::set<int>& assigned, device::Exchange& exchange);
   absl::Status ComputeOne(const TrainState& state, int index, bool last, device::Exchange& exchange);
   absl::Status Take(const StateScalars& scalars, bool wait);
@@ -124,7 +126,9 @@ class StepRunner {
   const TrainSpec& spec_;
   Reporter& reporter_;
   MetricsBoard& metrics_;
-  const std::vector<GradientBucket> buckets_;
+  // `bucket_elements_` is the size by which `buckets_` was cut.
+  int64_t bucket_elements_ = 0;
+  std::vector<GradientBucket> buckets_;
   BucketReadiness readiness_;
   GradientAccumulator accumulator_;
   GradientBuffer reduced_;
