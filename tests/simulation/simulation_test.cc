@@ -22,9 +22,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "coordinator/core/simulation/from_environment.h"
-#include "tests/simulation/schedules.h"
+#include "tests/simulation/schedules/schedules.h"
 #include "tests/simulation/sim_cluster.h"
-#include "tests/simulation/tally.h"
+#include "tests/simulation/world/tally.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -67,7 +67,7 @@ class Search {
     const auto size = static_cast<size_t>(SizeOf(seed));
     ++played_[size];
     seconds_[size] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    events_ += cluster.steps_of_coordinator();
+    events_ += cluster.turns_of_coordinator();
     tally_.Add(cluster.tally());
     if (show) std::cout << absl::StrJoin(cluster.journal(), "\n") << "\n";
     if (violation.empty()) return;

@@ -1,0 +1,46 @@
+#include "tests/simulation/checks/generations/members.h"
+
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/coordinator/job_record.h"
+
+namespace rekindle::core::simulation {
+
+void MembersCheck::JobSaved(const SimJob& job, const v1::JobRecord& before, const v1::JobRecord& now) {
+  if (!FormsGeneration(job, before, now)) return;
+  CheckAlike(now.membership());
+  CheckTransport(job, now.membership());
+}
+
+void MembersCheck::CheckAlike(const v1::Membership& membership) {
+  std::set<std::string> kinds;
+  for (const v1::Member& member : membership.members()) {
+    const v1::TrainerReport& report = world_.processes.at(member.trainer()).report;
+    kinds.insert(absl::StrCat(report.data_fingerprint(), " and ", report.probe_digest()));
+  }
+  if (kinds.size() > 1) {
+    journal_.Violate(absl::StrCat("generation ", membership.generation(), " has members of ", *kinds.begin(),
+                                  " beside ", *kinds.rbegin()));
+  }
+}
+
+void MembersCheck::CheckTransport(const SimJob& job, const v1::Membership& membership) {
+  std::set<int> versions;
+  bool any_left = false;
+  for (const v1::Member& member : membership.members()) {
+    const Process& process = world_.processes.at(member.trainer());
+    versions.insert(process.report.device().nccl_version());
+    any_left = any_left || process.aborts_until > 0;
+  }
+  const bool can = versions.size() == 1 && *versions.begin() > 0 && membership.members_size() > 1;
+  const bool does = membership.transport() == v1::TRANSPORT_NCCL;
+  if (does) journal_.Count(Fault::kExchangeByNccl);
+  if (does && !can) journal_.Violate(absl::StrCat("generation ", membership.generation(), " cannot exchange by NCCL"));
+  if (can && !does && !any_left && job.nccl_hangs_until == 0) {
+    journal_.Violate(absl::StrCat("generation ", membership.generation(), " could exchange by NCCL"));
+  }
+}
+
+}  // namespace rekindle::core::simulation

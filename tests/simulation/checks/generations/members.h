@@ -1,0 +1,31 @@
+// Checks who comes together in a generation. This file is for tests only.
+#ifndef REKINDLE_TESTS_SIMULATION_CHECKS_GENERATIONS_MEMBERS_H_
+#define REKINDLE_TESTS_SIMULATION_CHECKS_GENERATIONS_MEMBERS_H_
+
+#include "rekindle/v1/membership.pb.h"
+#include "tests/simulation/coordinator/turn_observer.h"
+#include "tests/simulation/world/world.h"
+
+namespace rekindle::core::simulation {
+
+// Checks that the members of a generation belong together, and that they exchange as they can.
+class MembersCheck final : public TurnObserver {
+ public:
+  MembersCheck(const World& world, Journal& journal) : world_(world), journal_(journal) {}
+
+  void JobSaved(const SimJob& job, const v1::JobRecord& before, const v1::JobRecord& now) override;
+
+ private:
+  // Checks that all members read the same data and compute alike.
+  void CheckAlike(const v1::Membership& membership);
+  // Checks that members exchange by NCCL only if all of them have one version, and that they do where nothing has gone
+  // wrong. A process that has left NCCL may not have said so yet.
+  void CheckTransport(const SimJob& job, const v1::Membership& membership);
+
+  const World& world_;
+  Journal& journal_;
+};
+
+}  // namespace rekindle::core::simulation
+
+#endif  // REKINDLE_TESTS_SIMULATION_CHECKS_GENERATIONS_MEMBERS_H_
