@@ -24,6 +24,7 @@ void ResolvePaths(const std::filesystem::path& folder, JobDocument* document) {
   };
   data::ForEachFile(spec->mutable_data(), resolve);
   if (!spec->model().weights().empty()) resolve(*spec->mutable_model()->mutable_weights());
+  if (!spec->model().folder().empty()) resolve(*spec->mutable_model()->mutable_folder());
   if (!has_failed) return;
   document->unread.push_back({document->line, "",
                               absl::StrCat("relative paths are in the folder ", folder.string(),

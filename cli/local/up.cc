@@ -49,6 +49,8 @@ struct Flags {
   std::string web;
   std::string fleet;
   std::vector<std::string> pools;
+  // `python` is the interpreter for users' own models.
+  std::string python;
 };
 
 constexpr char kNoPage[] = "off";
@@ -217,9 +219,13 @@ absl::Status Up(Context& context, const Flags& flags) {
   for (int i = 1; i <= flags.workers; ++i) {
     const std::string pool = flags.pools.empty() ? "" : flags.pools[static_cast<size_t>(i - 1) % flags.pools.size()];
     const std::string name = "n" + std::to_string(i);
-    status = StartNode(
-        supervisor, root,
-        {.folder = root + "/nodes/" + name, .name = name, .coordinator = *endpoint, .pool = pool, .memory = share});
+    status = StartNode(supervisor, root,
+                       {.folder = root + "/nodes/" + name,
+                        .name = name,
+                        .coordinator = *endpoint,
+                        .pool = pool,
+                        .memory = share,
+                        .python = flags.python});
     if (!status.ok()) return status;
   }
   if (context.json()) {
@@ -261,6 +267,8 @@ void AddUpVerb(CLI::App& app, Context& context) {
       });
   verb->add_option("--fleet", flags->fleet, "Fleet file with what nodes cost (docs/costs.md)")->type_name("FILE");
   verb->add_option("--pool", flags->pools, "Pool of the fleet file that the workers are of; given twice: in turn");
+  verb->add_option("--python", flags->python, "The Python, with torch and the package rekindle, for your own models")
+      ->type_name("PATH");
   context.OnRun(verb, [flags, &context] { return Up(context, *flags); });
 }
 

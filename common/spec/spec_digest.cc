@@ -11,6 +11,8 @@ std::string SpecDigest(v1::JobSpec resolved) {
   resolved.mutable_workers()->clear_max();
   resolved.clear_checkpoint();
   resolved.mutable_model()->clear_weights();
+  resolved.mutable_model()->clear_folder();
+  resolved.mutable_model()->clear_interpreter();
   resolved.mutable_data()->clear_fingerprint();
   resolved.mutable_training()->clear_activations();
   resolved.mutable_training()->clear_optimizer_state();

@@ -55,9 +55,12 @@ absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach) {
     const absl::Status inside = reach.roots.CheckName(data::FixedPart(entry));
     if (!inside.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", inside.message()));
   }
-  if (spec.model().weights().empty()) return absl::OkStatus();
-  const absl::Status inside = reach.roots.CheckName(spec.model().weights());
-  return inside.ok() ? inside : absl::InvalidArgumentError(absl::StrCat("spec.model.weights: ", inside.message()));
+  for (const auto& [field, path] :
+       {std::pair{"spec.model.weights", &spec.model().weights()}, {"spec.model.folder", &spec.model().folder()}}) {
+    const absl::Status inside = path->empty() ? absl::OkStatus() : reach.roots.CheckName(*path);
+    if (!inside.ok()) return absl::InvalidArgumentError(absl::StrCat(field, ": ", inside.message()));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckStoreUri(const std::string& field, const std::string& uri, const JobReach& reach) {
@@ -78,6 +81,8 @@ absl::Status CheckStoreServers(const v1::JobSpec& spec, const JobReach& reach) {
 
 absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach) {
   const DataFiles wanted = DataFilesOf(spec);
+  // The data of the user's own model are the task's.
+  if (!spec.model().python().empty()) return absl::OkStatus();
   const auto files = data::FindInputFiles(wanted.entries, reach.roots, {.seconds = kMostSeconds});
   if (!files.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", files.status().message()));
   if (wanted.record == 0) return absl::OkStatus();

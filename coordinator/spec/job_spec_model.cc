@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/spec/message_fields.h"
@@ -30,6 +31,7 @@ constexpr double kMaxSampleElements = 1 << 26;
 constexpr int kMaxFiles = 1000;
 constexpr size_t kMaxPathBytes = 4096;
 constexpr double kDefaultValidationFraction = 0.05;
+constexpr char kPython[] = "python";
 
 // Returns the name of the field on which the checks of most model fields depend: the model's kind.
 Fields Kind() { return {"spec.model.kind"}; }
@@ -91,6 +93,41 @@ void CheckWeights(Checker& check, const Model& model) {
                 {"spec.model"});
 }
 
+// Returns whether the text is "module:function", as Python writes names.
+bool IsTask(const std::string& text) {
+  const size_t colon = text.find(':');
+  const auto is_part = [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+  };
+  return colon != std::string::npos && colon > 0 && colon + 1 < text.size() && text.size() <= kMaxPathBytes &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return is_part(c) || c == ':'; }) &&
+         text.find(':', colon + 1) == std::string::npos;
+}
+
+// Checks the fields of the user's own model.
+void CheckPython(Checker& check, const Model& model) {
+  if (model.kind() != kPython) {
+    for (const auto& [name, value] :
+         {std::pair{"python", &model.python()}, {"folder", &model.folder()}, {"interpreter", &model.interpreter()}}) {
+      check.Require(value->empty(), ModelField(name),
+                    absl::StrCat("means nothing to model.kind ", model.kind(), ": remove it"), Kind());
+    }
+    return;
+  }
+  check.Require(
+      IsTask(model.python()), "spec.model.python",
+      absl::StrCat("'", model.python().substr(0, 200), "' is no task: write it as module:function, such as train:task"),
+      Kind());
+  check.Require(model.weights().empty(), "spec.model.weights",
+                "means nothing to model.kind python: load them in the task", Kind());
+  for (const auto& [name, value] : {std::pair{"folder", &model.folder()}, {"interpreter", &model.interpreter()}}) {
+    check.Require(value->size() <= kMaxPathBytes && (value->empty() || absl::StartsWith(*value, "/")), ModelField(name),
+                  absl::StrCat("'", value->substr(0, 200), "' is not absolute: begin it with '/'"));
+  }
+  check.Require(!model.folder().empty(), "spec.model.folder", "is missing: name the folder with the task's module",
+                Kind());
+}
+
 // Counts the model's parameters, if the fields are right: with wrong fields, computing the layout might never end.
 void CheckSize(Checker& check, const ModelKind& kind, const v1::JobSpec& spec) {
   Fields reads = FieldsOfSampleSize();
@@ -126,6 +163,7 @@ void CheckForModel(Checker& check, const ModelKind& model, const v1::JobSpec& sp
         absl::StrCat("is nothing that model.kind ", model.name, " can read: remove it, or choose another kind"),
         Kind());
   }
+  if (model.reads == train::SampleForm::kOwn) return;
   const data::DataKind& read = data::KindOf(model.reads);
   CheckPaths(check, data::FilesField(read), data::FilesOf(data, read), read.files);
   if (read.check != nullptr) {
@@ -139,6 +177,7 @@ void CheckMicroBatch(Checker& check, const ModelKind& model, const v1::JobSpec& 
   const bool windows = train::IsWindow(model.reads);
   check.Require(spec.data().max_bytes() == 0 || windows, "spec.data.max_bytes",
                 "is for text and tokens only: remove it", Kind());
+  if (model.reads == train::SampleForm::kOwn) return;
   const double elements = windows ? spec.model().context() : data::KindOf(model.reads).values(spec.data());
   Fields reads = FieldsOfSampleSize();
   reads.insert(reads.end(), {"spec.model.kind", "spec.model.context"});
@@ -168,12 +207,13 @@ Fields FieldsOfSampleSize() {
 void FillModelAndData(v1::JobSpec& spec) {
   Model& model = *spec.mutable_model();
   v1::JobSpec::Data& data = *spec.mutable_data();
-  if (model.kind().empty()) model.set_kind(models::DefaultModel().name);
+  if (model.kind().empty()) model.set_kind(model.python().empty() ? models::DefaultModel().name : kPython);
   if (!data.has_validation_fraction()) data.set_validation_fraction(kDefaultValidationFraction);
   FillSize(model);
   const ModelKind* kind = models::FindModel(model.kind());
   if (kind == nullptr) return;
   FillParameters(kind->parameters, spec.training().steps(), &model);
+  if (kind->reads == train::SampleForm::kOwn) return;
   const data::DataKind& read = data::KindOf(kind->reads);
   if (read.fill != nullptr) read.fill(data);
 }
@@ -188,7 +228,8 @@ void CheckModel(Checker& check, const v1::JobSpec& spec) {
   check.Require(kind == nullptr || kind->recomputes || !recomputes, "spec.training.activations",
                 absl::StrCat("'recompute' means nothing to model.kind ", model.kind(), ": remove it"), Kind());
   CheckWeights(check, model);
-  if (kind != nullptr) CheckSize(check, *kind, spec);
+  CheckPython(check, model);
+  if (kind != nullptr && kind->layout != nullptr) CheckSize(check, *kind, spec);
 }
 
 void CheckData(Checker& check, const v1::JobSpec& spec) {

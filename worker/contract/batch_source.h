@@ -4,6 +4,7 @@
 #define REKINDLE_WORKER_CONTRACT_BATCH_SOURCE_H_
 
 #include <cstdint>
+#include <span>
 
 #include "worker/contract/model_interface.h"
 
@@ -14,6 +15,9 @@ class BatchSource {
  public:
   virtual ~BatchSource() = default;
   virtual MicroBatch Train(int64_t step, int index) = 0;
+  // Says which micro-batches of the step will be read next, in this order. A source may prepare them, and may do
+  // nothing.
+  virtual void Expect(int64_t /*step*/, std::span<const int> /*indices*/) {}
   // Returns a micro-batch of the validation data. The caller must pass an `index` below validation_micro_batches().
   virtual MicroBatch Validation(int index) = 0;
   virtual int validation_micro_batches() const = 0;

@@ -14,6 +14,10 @@
 
 namespace rekindle::train {
 
+// Says what becomes of a buffer that the forward passes of a step change: the mean of the micro-batches' values, the
+// value that the first micro-batch of the step gives it, or nothing.
+enum class BufferRule { kMean, kFirst, kFrozen };
+
 // Describes one named parameter inside the flat memory. `offset` and `size` count elements (float32).
 struct ParameterInfo {
   std::string name;
@@ -26,6 +30,8 @@ struct ParameterInfo {
   // trained. Backward delivers the micro-batch's statistic for it, and `momentum` is the share by which the buffer
   // moves towards the mean of these statistics over the step (see buffers.h).
   double momentum = 0;
+  // `rule` is used for a buffer only. With kFirst only micro-batch 0 delivers a statistic, and with kFrozen none does.
+  BufferRule rule = BufferRule::kMean;
 
   bool is_buffer() const { return momentum > 0; }
 };
@@ -43,6 +49,10 @@ struct ParameterLayout {
 struct MicroBatch {
   // `index` is the number of this micro-batch in the step's list, from 0 to M - 1.
   int index = 0;
+  // `samples` has the numbers of the samples in the data. `first` is the number of the first one in the run, from which
+  // follows in which pass over the data each of them is read.
+  std::vector<int64_t> samples = {};
+  int64_t first = 0;
   // `sequences` is the number of samples of the micro-batch.
   int sequences = 0;
   int context = 0;
@@ -66,6 +76,9 @@ struct LossSum {
   double sum = 0;
   // `count` is the number of tokens or samples in `sum`.
   int64_t count = 0;
+  // `whole_buffers` is a hash of the values that the micro-batch gives to buffers of whole numbers. All micro-batches
+  // of a step must have the same one. It is 0 for a model without such buffers.
+  uint64_t whole_buffers = 0;
   // `on_device` is not null if the sum is not known yet, because the device still computes it. It will be there, in the
   // memory of the device, when the work that was queued before has been done, and stays until the model's next pass.
   const float* on_device = nullptr;
@@ -73,8 +86,10 @@ struct LossSum {
 
 // Receives a parameter's gradient of the *summed* loss of one micro-batch, in the order in which backward produces the
 // gradients. For a buffer it receives the statistic. It is called once per parameter and micro-batch, before Backward
-// returns, by one thread at a time. The span lies in the memory of the model's device. It is valid only during the
-// call, and on a GPU for the work that the call puts into the model's queue.
+// returns, by one thread at a time. It is not called for a parameter that had no part in the loss. A parameter without
+// a gradient in any micro-batch of a step is not touched by the optimizer in that step, as `grad is None` in PyTorch.
+// The span lies in the memory of the model's device. It is valid only during the call, and on a GPU for the work that
+// the call puts into the model's queue.
 using GradientSink = std::function<void(int parameter, std::span<const float> gradient)>;
 
 // Declares all that the engine knows of a model, so that a model may also be a program that was exported from

@@ -12,6 +12,8 @@ enum class SampleForm {
   kTokenIds,
   // A sample is a row of numbers and a target.
   kRows,
+  // The user's own code reads the samples, and a job names no data.
+  kOwn,
   // A sample is a colour image (worker/data/declared/image_record.h) and the number of its class.
   kImages
 };

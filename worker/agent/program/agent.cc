@@ -56,6 +56,8 @@ class Agent {
         logs_({.folder = folder_.LogFolder()}),
         supervisor_(
             {.launch = {.trainer_binary = options.trainer_binary,
+                        .own_trainer_binary = options.own_trainer_binary,
+                        .python = options.python,
                         .coordinator = options.coordinator,
                         .node = options.node,
                         .advertise = options.advertise,

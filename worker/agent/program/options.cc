@@ -87,6 +87,8 @@ void AddFlags(CLI::App& app, AgentOptions& options) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50));
   app.add_option("--trainer-binary", options.trainer_binary, "Program of the trainers")->capture_default_str();
+  app.add_option("--python", options.python,
+                 "The Python, with torch and the package rekindle, that runs users' own models");
   app.add_option("--advertise", options.advertise, "Address at which other nodes reach the trainers")
       ->capture_default_str();
   app.add_option("--zone", options.zone,
@@ -131,7 +133,9 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
                                          int* exit_code) {
   AgentOptions options;
   options.node = HostName();
-  options.trainer_binary = (std::filesystem::path(OwnProgram()).parent_path() / "rekindle-trainer").string();
+  const std::filesystem::path programs = std::filesystem::path(OwnProgram()).parent_path();
+  options.trainer_binary = (programs / "rekindle-trainer").string();
+  options.own_trainer_binary = (programs / "rekindle-own-trainer").string();
 
   CLI::App app("Registers this machine as a node and keeps its trainers as the coordinator wants them.",
                "rekindle-worker agent");

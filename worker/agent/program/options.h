@@ -41,6 +41,10 @@ struct AgentOptions {
   int slots = 0;
   // `trainer_binary` is by default the rekindle-trainer in the folder of this program.
   std::string trainer_binary;
+  // `own_trainer_binary` is by default the rekindle-own-trainer in the folder of this program.
+  std::string own_trainer_binary;
+  // `python` runs users' own models. It may be empty.
+  std::string python;
   std::string advertise = "127.0.0.1";
   // `memory_bytes` is the memory for all trainers of the node together. 0 means all that the machine or its control
   // group has.

@@ -25,9 +25,18 @@ constexpr int kStartNice = 3;
 constexpr size_t kLongestName = 128;
 
 bool PassesOn(const std::string& name) {
-  static constexpr const char* kNames[] = {
-      "PATH",           "HOME",           "USER", "LANG", "LC_ALL", "TZ", "TERM", "TMPDIR", "LD_LIBRARY_PATH",
-      "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"};
+  static constexpr const char* kNames[] = {"PATH",
+                                           "HOME",
+                                           "USER",
+                                           "LANG",
+                                           "LC_ALL",
+                                           "TZ",
+                                           "TERM",
+                                           "TMPDIR",
+                                           "LD_LIBRARY_PATH",
+                                           "XDG_CACHE_HOME",
+                                           "XDG_RUNTIME_DIR",
+                                           "PYTHONPATH"};
   static constexpr const char* kPrefixes[] = {"REKINDLE_", "CUDA_", "NVIDIA_", "NCCL_", "GRPC_"};
   return std::any_of(std::begin(kNames), std::end(kNames), [&](const char* n) { return name == n; }) ||
          std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
@@ -104,7 +113,8 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
   if (!log.ok()) return log.status();
 
   common::SpawnOptions spawn;
-  spawn.argv = {options.trainer_binary,
+  const bool is_own = !desired.spec().model().python().empty();
+  spawn.argv = {is_own ? options.own_trainer_binary : options.trainer_binary,
                 "--job-file",
                 folder.JobFile(desired.job_uid(), desired.slot()),
                 "--dir",
@@ -123,6 +133,7 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
                 absl::StrCat(static_cast<int64_t>(device.memory_bytes)),
                 "--memory",
                 absl::StrCat(static_cast<int64_t>(options.memory_bytes))};
+  if (!options.python.empty()) spawn.argv.insert(spawn.argv.end(), {"--python", options.python});
   for (const std::string& root : options.data_roots) spawn.argv.insert(spawn.argv.end(), {"--data-root", root});
   spawn.environment = TrainerEnvironment(desired.spec(), common::OwnEnvironment(), device.uuid);
   spawn.output_fd = log->get();

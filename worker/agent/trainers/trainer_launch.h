@@ -20,6 +20,10 @@ namespace rekindle::agent {
 
 struct LaunchOptions {
   std::string trainer_binary;
+  // `own_trainer_binary` is the program for users' own models, and `python` the interpreter that runs these. Without
+  // `python` the job has to name one.
+  std::string own_trainer_binary;
+  std::string python;
   std::string coordinator;
   std::string node;
   // The trainer's data plane listens at the address `advertise`.

@@ -56,7 +56,7 @@ class ImageBatches final : public train::BatchSource {
   // Makes a micro-batch of the given samples. `number` is the number of the first sample in the run. If it is below 0,
   // the images are not changed.
   train::MicroBatch Gather(int index, const std::vector<int64_t>& samples, int64_t number) const {
-    train::MicroBatch batch{.index = index, .sequences = static_cast<int>(samples.size())};
+    train::MicroBatch batch{.index = index, .samples = samples, .sequences = static_cast<int>(samples.size())};
     batch.features.reserve(samples.size() * kImagePixels);
     for (int64_t sample : samples) {
       const uint8_t* record = records_.data() + sample * kImageRecordBytes;

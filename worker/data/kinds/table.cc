@@ -26,7 +26,7 @@ class TableBatches final : public train::BatchSource {
 
  private:
   train::MicroBatch Gather(int index, const std::vector<int64_t>& rows) const {
-    train::MicroBatch batch{.index = index, .sequences = static_cast<int>(rows.size())};
+    train::MicroBatch batch{.index = index, .samples = rows, .sequences = static_cast<int>(rows.size())};
     for (int64_t row : rows) {
       const auto first = table_.features.begin() + row * table_.columns;
       batch.features.insert(batch.features.end(), first, first + table_.columns);

@@ -70,6 +70,7 @@ void TokenWindows::AppendWindow(std::span<const uint8_t> tokens, int64_t place, 
   for (size_t at = 0; at < window.size(); at += bytes) {
     batch->tokens.push_back(static_cast<uint16_t>(window[at] | (bytes == 2 ? window[at + 1] << 8 : 0)));
   }
+  batch->samples.push_back(place);
   ++batch->sequences;
 }
 

@@ -61,6 +61,12 @@ class Device {
   virtual absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) = 0;
   virtual absl::StatusOr<PinnedMemory> AllocatePinned(int64_t bytes, const std::string& purpose) = 0;
 
+  // Allocates memory that another process of this machine may have to read, such as one that runs the user's model. A
+  // device that nobody reads so gives its usual memory.
+  virtual absl::StatusOr<Memory> AllocateReadable(int64_t bytes, const std::string& purpose) {
+    return Allocate(bytes, purpose);
+  }
+
   // Reserves addresses for `bytes` bytes without memory behind them. No operation may use a part of them before
   // Commit() has given this part memory, whose content is undefined, or after Decommit() has taken it away. Decommit()
   // waits until every queue is empty. Both take parts of reserved memory that begin and end at multiples of

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,13 +20,13 @@ namespace {
 constexpr int64_t kAlignment = 64;
 
 // One block serves both as the device's memory and as pinned memory, because the processor reaches both alike.
-class HostBlock final : public PinnedBlock {
+class HostBlock : public PinnedBlock {
  public:
   // `mapped` is the number of bytes to unmap at the end, or 0 for memory from the heap.
   HostBlock(int64_t bytes, const std::string& purpose, void* memory, size_t mapped = 0)
       : PinnedBlock(bytes, purpose), memory_(static_cast<std::byte*>(memory)), mapped_(mapped) {}
   ~HostBlock() override {
-    if (mapped_ > 0) {
+    if (memory_ != nullptr && mapped_ > 0) {
       munmap(memory_, mapped_);
     } else {
       std::free(memory_);
@@ -41,8 +42,12 @@ class HostBlock final : public PinnedBlock {
     (void)madvise(At(offset), end - static_cast<size_t>(offset), MADV_DONTNEED);
   }
 
+ protected:
+  // Returns the memory, which the caller owns from then on.
+  void* Release() { return std::exchange(memory_, nullptr); }
+
  private:
-  std::byte* const memory_;
+  std::byte* memory_;
   const size_t mapped_;
 };
 
@@ -55,14 +60,34 @@ absl::StatusOr<std::unique_ptr<HostBlock>> MakeBlock(int64_t bytes, const std::s
       absl::StrCat("no memory for ", purpose, " (", common::BytesText(static_cast<double>(bytes)), ")"));
 }
 
+// Is memory that other processes may read.
+class SharedBlock final : public HostBlock {
+ public:
+  SharedBlock(int64_t bytes, const std::string& purpose, void* memory, SharedMemories& shares)
+      : HostBlock(bytes, purpose, memory), shares_(shares) {}
+  ~SharedBlock() override { shares_.End(Release()); }
+
+ private:
+  SharedMemories& shares_;
+};
+
 class HostDevice final : public Device {
  public:
+  explicit HostDevice(SharedMemories* shares) : shares_(shares) {}
+
   bool IsHost() const override { return true; }
 
   absl::StatusOr<Memory> Allocate(int64_t bytes, const std::string& purpose) override {
     absl::StatusOr<std::unique_ptr<HostBlock>> block = MakeBlock(bytes, purpose);
     if (!block.ok()) return block.status();
     return Memory(*std::move(block));
+  }
+
+  absl::StatusOr<Memory> AllocateReadable(int64_t bytes, const std::string& purpose) override {
+    if (shares_ == nullptr) return Allocate(bytes, purpose);
+    const absl::StatusOr<void*> memory = shares_->Make(static_cast<size_t>(std::max<int64_t>(bytes, 1)), purpose);
+    if (!memory.ok()) return memory.status();
+    return Memory(std::make_unique<SharedBlock>(bytes, purpose, *memory, *shares_));
   }
 
   absl::StatusOr<PinnedMemory> AllocatePinned(int64_t bytes, const std::string& purpose) override {
@@ -117,12 +142,13 @@ class HostDevice final : public Device {
     return error_;
   }
 
+  SharedMemories* const shares_;
   common::Mutex mutex_;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-std::unique_ptr<Device> MakeHostDevice() { return std::make_unique<HostDevice>(); }
+std::unique_ptr<Device> MakeHostDevice(SharedMemories* shares) { return std::make_unique<HostDevice>(shares); }
 
 }  // namespace rekindle::device

@@ -6,11 +6,13 @@
 #include <memory>
 
 #include "worker/device/contract/device.h"
+#include "worker/device/host/shared_memories.h"
 
 namespace rekindle::device {
 
-// Memory is aligned to 64 bytes, and large memory lies in huge pages if the machine has any.
-std::unique_ptr<Device> MakeHostDevice();
+// Memory is aligned to 64 bytes, and large memory lies in huge pages if the machine has any. If `shares` is not null,
+// it makes the memory that other processes may read (AllocateReadable), and has to outlive the device.
+std::unique_ptr<Device> MakeHostDevice(SharedMemories* shares = nullptr);
 
 }  // namespace rekindle::device
 

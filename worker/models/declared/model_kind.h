@@ -41,7 +41,8 @@ struct ModelKind {
   // `check` checks what `parameters` does not declare, such as the range of `inputs`. It may be null.
   absl::Status (*check)(const ModelSpec& spec) = nullptr;
   // `layout` returns the model's parameters in the order of registration, with the names of PyTorch. Buffers come last.
-  // REQUIRES: the fields are in their ranges.
+  // It is null for the user's own model, whose layout is known only while it runs. REQUIRES: the fields are in their
+  // ranges.
   train::ParameterLayout (*layout)(const ModelSpec& spec);
   // `weight_name` returns the name that the kind of model uses for a tensor of a published set of weights, or an empty
   // text for a tensor that is not one of its weights. If `weight_name` is null, the kind uses the published names.

@@ -34,7 +34,7 @@ absl::Status CheckField(const train::Parameter& parameter, const ModelSpec& spec
 
 std::span<const ModelKind* const> ModelKinds() {
 #define REKINDLE_ENTRY(Name) &k##Name##Model,
-  static constexpr std::array kKinds{REKINDLE_MODELS(REKINDLE_ENTRY)};
+  static constexpr std::array kKinds{REKINDLE_MODELS(REKINDLE_ENTRY) & kPythonModel};
 #undef REKINDLE_ENTRY
   return kKinds;
 }
@@ -59,6 +59,10 @@ absl::StatusOr<train::ParameterLayout> LayoutOf(const ModelSpec& spec) {
   const ModelKind* kind = FindModel(spec.kind);
   if (kind == nullptr) return absl::InvalidArgumentError(absl::StrCat("model.kind: '", spec.kind, "' is unknown"));
   if (absl::Status status = CheckSpec(*kind, spec); !status.ok()) return status;
+  if (kind->layout == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.kind: the layout of a model of kind ", spec.kind, " is known only while it runs"));
+  }
   return kind->layout(spec);
 }
 

@@ -17,6 +17,8 @@ namespace rekindle::models {
 #define REKINDLE_DECLARE(Name) extern const ModelKind k##Name##Model;
 REKINDLE_MODELS(REKINDLE_DECLARE)
 #undef REKINDLE_DECLARE
+// The user's own model is no model that a job's trainer makes by itself.
+extern const ModelKind kPythonModel;
 
 }  // namespace rekindle::models
 

@@ -28,6 +28,9 @@ absl::StatusOr<std::unique_ptr<train::Model>> MakeModel(const ModelSpec& spec) {
   const ModelKind* kind = FindModel(spec.kind);
   if (kind == nullptr) return Unknown(spec.kind);
   if (absl::Status status = CheckSpec(*kind, spec); !status.ok()) return status;
+  if (kind->layout == nullptr) {
+    return absl::InvalidArgumentError("model.kind: rekindle-own-trainer computes the user's own models");
+  }
   train::ParameterLayout layout = kind->layout(spec);
 #define REKINDLE_TRY(Name) \
   if (kind == &k##Name##Model) return Make##Name(spec, std::move(layout));

@@ -21,6 +21,9 @@ int64_t ResultBytes(const ParameterLayout& layout) {
   return (static_cast<int64_t>(layout.parameters.size()) + 1) * kWord;
 }
 
+// Returns whether each micro-batch has to deliver a gradient or statistic of the parameter.
+bool MustArrive(const ParameterInfo& info) { return info.is_buffer() && info.rule == BufferRule::kMean; }
+
 }  // namespace
 
 GradientAccumulator::GradientAccumulator(device::Device& device, const ParameterLayout* layout, Mode mode,
@@ -144,9 +147,10 @@ absl::Status GradientAccumulator::TakeOldest() {
   if (absl::Status status = device_.Await(slot.done, nullptr); !status.ok()) return status;
   if (!slot.loss.ok()) return slot.loss.status();
   for (size_t p = 0; p < slot.arrivals.size(); ++p) {
-    if (slot.arrivals[p] == 1) continue;
-    return absl::InternalError(absl::StrCat("micro-batch ", slot.index, " delivered the gradient of ",
-                                            layout_->parameters[p].name, " ", slot.arrivals[p], " times, not once"));
+    const ParameterInfo& info = layout_->parameters[p];
+    if (slot.arrivals[p] == 1 || (slot.arrivals[p] == 0 && !MustArrive(info))) continue;
+    return absl::InternalError(absl::StrCat("micro-batch ", slot.index, " delivered the gradient of ", info.name, " ",
+                                            slot.arrivals[p], " times, not once"));
   }
   const int index = slot.index;
   if (index < 0 || index >= micro_batches_ || std::find(held_.begin(), held_.end(), index) != held_.end()) {
@@ -166,6 +170,7 @@ absl::Status GradientAccumulator::TakeOldest() {
   for (size_t p = 0; p < maxima.size(); ++p) {
     if (!std::isfinite(maxima[p]) && bad_parameter < 0) bad_parameter = static_cast<int>(p);
     record_.maxima[p] = std::max(record_.maxima[p], std::ldexp(maxima[p], -loss_scale_log2_));
+    if (slot.arrivals[p] > 0) record_.has_gradient[p] = 1;
   }
   if (bad_parameter >= 0) AddNotFinite(index, bad_parameter, &record_);
   return absl::OkStatus();

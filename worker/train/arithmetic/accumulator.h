@@ -64,9 +64,9 @@ class GradientAccumulator {
   // Notes that the operation of the slot has been queued.
   void Queued(int slot);
   // Takes the results of the micro-batches that the device has computed, and with `wait` those of all. Returns the
-  // error of a backward, or INTERNAL if a parameter did not arrive exactly once, or if an index is out of range or
-  // already held. After an error the sums are of no use until Begin(), and the remaining micro-batches still have to be
-  // taken.
+  // error of a backward, or INTERNAL if a parameter arrived twice, if a buffer did not arrive, or if an index is out of
+  // range or already held. A parameter that did not arrive adds nothing. After an error the sums are of no use until
+  // Begin(), and the remaining micro-batches still have to be taken.
   absl::Status Take(bool wait);
 
   // Returns the indices of the micro-batches that were taken, in the order in which they were added.

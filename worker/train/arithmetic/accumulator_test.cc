@@ -261,8 +261,25 @@ TEST(AccumulatorTest, NanAndInfinityReachTheRecordFromAnyMicroBatch) {
   }
 }
 
+TEST(AccumulatorTest, WhatGetsNoGradientAddsNothingAndIsTold) {
+  const ParameterLayout layout = testing::MakeLayout({4, 4, 4});
+  const auto accumulator = MakeAccumulator(layout, Mode::kFloat32, 2);
+  accumulator->Begin(0, 0, {});
+  // The first micro-batch has a gradient of parameters 0 and 1, and the second one of parameter 1.
+  for (int index : {0, 1}) {
+    const absl::StatusOr<int> slot = accumulator->Open(index);
+    ASSERT_TRUE(slot.ok());
+    for (int p = 1; p >= index; --p) accumulator->Add(*slot, p, std::vector<float>(4, static_cast<float>(index + 1)));
+    accumulator->Close(*slot, LossSum{.sum = 1, .count = 1});
+    ASSERT_TRUE(accumulator->Take(/*wait=*/true).ok());
+  }
+  EXPECT_EQ(accumulator->record().has_gradient, (std::vector<uint8_t>{1, 1, 0}));
+  const std::span<float> sums = SumsOf<float>(*accumulator, {.offset = 0, .count = 12, .last_parameter = 2});
+  EXPECT_EQ(std::vector<float>(sums.begin(), sums.end()), (std::vector<float>{1, 1, 1, 1, 3, 3, 3, 3, 0, 0, 0, 0}));
+}
+
 TEST(AccumulatorTest, RefusesBackwardsThatAreNotWhole) {
-  const ParameterLayout layout = testing::MakeLayout({4, 4});
+  ParameterLayout layout = testing::MakeLayout({4, 4});
   const std::vector<float> gradient(4, 1.0f);
   const auto accumulator = MakeAccumulator(layout, Mode::kFloat32, 3);
   // Plays a backward that delivers the gradients of these parameters.
@@ -276,12 +293,13 @@ TEST(AccumulatorTest, RefusesBackwardsThatAreNotWhole) {
   const LossSum loss{.sum = 1, .count = 1};
 
   accumulator->Begin(0, 0, {});
-  const absl::Status missing = backward(0, {1}, loss);
-  EXPECT_EQ(missing.code(), absl::StatusCode::kInternal);
-  EXPECT_NE(missing.message().find("p0"), absl::string_view::npos);
+  const absl::Status twice = backward(0, {1, 1, 0}, loss);
+  EXPECT_EQ(twice.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(twice.message().find("p1"), absl::string_view::npos);
 
+  layout.parameters[1].momentum = 0.1;
   accumulator->Begin(0, 0, {});
-  EXPECT_FALSE(backward(0, {1, 1, 0}, loss).ok());
+  EXPECT_FALSE(backward(0, {0}, loss).ok()) << "a buffer always has a statistic";
 
   accumulator->Begin(0, 0, {});
   EXPECT_EQ(backward(0, {1, 0}, absl::InternalError("no loss")), absl::InternalError("no loss"));

@@ -36,9 +36,13 @@ void BucketReadiness::Reset() {
 }
 
 void BucketReadiness::Arrived(int parameter, const std::function<void(int bucket)>& ready) {
-  common::Check(missing_[bucket_of_[parameter]] > 0, "each gradient arrives once in a micro-batch");
+  common::Check(missing_[bucket_of_[parameter]] > 0, "each gradient arrives at most once in a micro-batch");
   --missing_[bucket_of_[parameter]];
   while (!AllReady() && missing_[next_] == 0) ready(next_++);
+}
+
+void BucketReadiness::End(const std::function<void(int bucket)>& ready) {
+  while (!AllReady()) ready(next_++);
 }
 
 }  // namespace rekindle::train

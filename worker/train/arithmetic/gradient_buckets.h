@@ -35,9 +35,11 @@ class BucketReadiness {
   void Reset();
   // Notes that the gradient of `parameter` has arrived. Calls ready(b) for each bucket b that is now complete and whose
   // predecessors are all complete. Each bucket is announced once between two calls of Reset(). REQUIRES: each parameter
-  // arrives once between two calls of Reset().
+  // arrives at most once between two calls of Reset().
   void Arrived(int parameter, const std::function<void(int bucket)>& ready);
   bool AllReady() const { return next_ == static_cast<int>(buckets_->size()); }
+  // Announces the buckets that are left at the end of a backward. Their missing parameters got no gradient.
+  void End(const std::function<void(int bucket)>& ready);
 
  private:
   const std::vector<GradientBucket>* buckets_;

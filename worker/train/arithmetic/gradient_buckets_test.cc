@@ -67,5 +67,18 @@ TEST(GradientBucketsTest, BackwardOrderAnnouncesEarly) {
   }
 }
 
+TEST(GradientBucketsTest, WhatIsMissingAtTheEndIsAnnouncedInOrder) {
+  const ParameterLayout layout = testing::MakeLayout({10, 10, 10, 10});
+  const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, 10);
+  BucketReadiness readiness(&buckets);
+  std::vector<int> got;
+  const auto ready = [&](int bucket) { got.push_back(bucket); };
+  for (int p : {3, 1}) readiness.Arrived(p, ready);
+  EXPECT_EQ(got, (std::vector<int>{0}));
+  readiness.End(ready);
+  readiness.End(ready);
+  EXPECT_EQ(got, (std::vector<int>{0, 1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace rekindle::train

@@ -6,16 +6,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/vector/splitmix64.h"
+#include "worker/numeric/little_endian.h"
 #include "worker/train/arithmetic/exact_scale.h"
-#include "worker/train/arithmetic/little_endian.h"
 
 namespace rekindle::train {
 namespace {
 
-// The magic number of an encoded StepRecord spells "RSR2".
-constexpr uint32_t kMagic = 0x32525352;
+// The magic number of an encoded StepRecord spells "RSR3".
+constexpr uint32_t kMagic = 0x33525352;
 constexpr int kLossUnitLog2 = 20;
-constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4 + 4 + 4;
+constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4 + 4 + 2 * 8 + 4;
+
+// Returns the number of bytes that hold a bit for each parameter.
+size_t BitBytes(size_t parameters) { return (parameters + 7) / 8; }
 
 uint64_t HashIndex(int micro_batch) { return kernels::SplitMix64(static_cast<uint64_t>(micro_batch)); }
 
@@ -30,13 +33,18 @@ bool StepRecord::NotFinite() const {
 }
 
 StepRecord EmptyRecord(int64_t step, int64_t attempt, size_t parameters) {
-  return {.step = step, .attempt = attempt, .maxima = std::vector<float>(parameters)};
+  return {.step = step,
+          .attempt = attempt,
+          .maxima = std::vector<float>(parameters),
+          .has_gradient = std::vector<uint8_t>(parameters)};
 }
 
 void AddLoss(int micro_batch, const LossSum& loss, int micro_batches, StepRecord* record) {
   record->micro_batches += 1;
   record->micro_batch_check += HashIndex(micro_batch);
   record->tokens += loss.count;
+  record->least_whole = std::min(record->least_whole, loss.whole_buffers);
+  record->most_whole = std::max(record->most_whole, loss.whole_buffers);
   const double fixed = std::nearbyint(std::ldexp(loss.sum, kLossUnitLog2));
   if (std::abs(fixed) <= std::ldexp(1.0, LimitLog2(micro_batches))) {
     record->loss += static_cast<int64_t>(fixed);
@@ -54,10 +62,10 @@ void AddNotFinite(int micro_batch, int parameter, StepRecord* record) {
   record->bad_micro_batch = micro_batch;
 }
 
-size_t RecordBytes(size_t parameters) { return kHeaderBytes + parameters * sizeof(float); }
+size_t RecordBytes(size_t parameters) { return kHeaderBytes + parameters * sizeof(float) + BitBytes(parameters); }
 
 std::vector<uint8_t> EncodeRecord(const StepRecord& record) {
-  RecordWriter out;
+  numeric::RecordWriter out;
   out.Put(kMagic);
   out.Put(record.step);
   out.Put(record.attempt);
@@ -68,8 +76,14 @@ std::vector<uint8_t> EncodeRecord(const StepRecord& record) {
   out.Put(static_cast<uint32_t>(record.loss_not_finite));
   out.Put(record.bad_micro_batch);
   out.Put(record.bad_parameter);
+  out.Put(record.least_whole);
+  out.Put(record.most_whole);
   out.Put(static_cast<uint32_t>(record.maxima.size()));
   for (float maximum : record.maxima) out.Put(maximum);
+  std::vector<uint8_t> bits(BitBytes(record.has_gradient.size()));
+  for (size_t p = 0; p < record.has_gradient.size(); ++p)
+    bits[p / 8] |= static_cast<uint8_t>(record.has_gradient[p] << p % 8);
+  for (uint8_t eight : bits) out.Put(eight);
   return out.Take();
 }
 
@@ -78,7 +92,7 @@ absl::Status DecodeRecord(std::span<const uint8_t> bytes, size_t parameters, Ste
     return absl::InvalidArgumentError(absl::StrCat("step record of ", bytes.size(), " bytes, expected ",
                                                    RecordBytes(parameters), " for ", parameters, " parameters"));
   }
-  RecordReader in(bytes);
+  numeric::RecordReader in(bytes);
   uint32_t magic = 0, not_finite = 0, count = 0;
   StepRecord out;
   in.Get(&magic);
@@ -91,6 +105,8 @@ absl::Status DecodeRecord(std::span<const uint8_t> bytes, size_t parameters, Ste
   in.Get(&not_finite);
   in.Get(&out.bad_micro_batch);
   in.Get(&out.bad_parameter);
+  in.Get(&out.least_whole);
+  in.Get(&out.most_whole);
   in.Get(&count);
   if (magic != kMagic || count != parameters || not_finite > 1 || out.micro_batches < 0 || out.tokens < 0 ||
       out.bad_micro_batch < 0 || out.bad_parameter < -1 || out.bad_parameter >= static_cast<int64_t>(parameters)) {
@@ -101,6 +117,12 @@ absl::Status DecodeRecord(std::span<const uint8_t> bytes, size_t parameters, Ste
   for (float& maximum : out.maxima) {
     in.Get(&maximum);
     if (!(maximum >= 0)) return absl::InvalidArgumentError("malformed step record: a maximum is negative or NaN");
+  }
+  out.has_gradient.resize(parameters);
+  for (size_t first = 0; first < parameters; first += 8) {
+    uint8_t eight = 0;
+    in.Get(&eight);
+    for (size_t p = first; p < std::min(first + 8, parameters); ++p) out.has_gradient[p] = eight >> (p - first) & 1;
   }
   *record = std::move(out);
   return absl::OkStatus();
@@ -122,8 +144,13 @@ absl::Status CombineRecords(const StepRecord& other, StepRecord* into) {
   into->micro_batches = static_cast<int32_t>(add(into->micro_batches, other.micro_batches));
   into->micro_batch_check += other.micro_batch_check;
   into->loss_not_finite |= other.loss_not_finite;
+  into->least_whole = std::min(into->least_whole, other.least_whole);
+  into->most_whole = std::max(into->most_whole, other.most_whole);
   if (other.bad_micro_batch != kNoMicroBatch) AddNotFinite(other.bad_micro_batch, other.bad_parameter, into);
-  for (size_t i = 0; i < into->maxima.size(); ++i) into->maxima[i] = std::max(into->maxima[i], other.maxima[i]);
+  for (size_t i = 0; i < into->maxima.size(); ++i) {
+    into->maxima[i] = std::max(into->maxima[i], other.maxima[i]);
+    into->has_gradient[i] |= other.has_gradient[i];
+  }
   return absl::OkStatus();
 }
 

@@ -36,9 +36,16 @@ struct StepRecord {
   // `bad_parameter` is the first parameter of `bad_micro_batch` whose gradient was not finite. The value -1 stands for
   // the loss.
   int32_t bad_parameter = -1;
+  // `least_whole` and `most_whole` are the smallest and the largest LossSum::whole_buffers of the micro-batches. If
+  // they differ, a buffer of whole numbers has no common new value.
+  uint64_t least_whole = std::numeric_limits<uint64_t>::max();
+  uint64_t most_whole = 0;
   // `maxima` has one value a parameter, the largest |gradient| of any single micro-batch. Infinity stands for a
   // gradient that is not finite.
   std::vector<float> maxima;
+  // `has_gradient` has 1 for each parameter that got a gradient in some micro-batch, else 0. The optimizer leaves the
+  // others as they are in this step.
+  std::vector<uint8_t> has_gradient;
 
   // Returns the mean loss in nats a token, or 0 if there are no tokens.
   double MeanLoss() const;

@@ -19,6 +19,7 @@ StepRecord OfMicroBatch(int index, int micro_batches) {
   StepRecord record = EmptyRecord(7, 1, 3);
   AddLoss(index, {.sum = 1000.1 + 0.37 * index, .count = 512 + index}, micro_batches, &record);
   record.maxima = {0.5f * static_cast<float>(index), 2.0f, 0};
+  record.has_gradient = {1, static_cast<uint8_t>(index % 5 == 3), 0};
   return record;
 }
 
@@ -43,6 +44,18 @@ TEST(StepRecordTest, OrderAndGroupingDoNotMatter) {
     ASSERT_TRUE(CheckWhole(total, kMicroBatches).ok());
     if (expected.empty()) expected = EncodeRecord(total);
     ASSERT_EQ(EncodeRecord(total), expected) << "trial " << trial;
+    ASSERT_EQ(total.has_gradient, (std::vector<uint8_t>{1, 1, 0}));
+  }
+}
+
+TEST(StepRecordTest, EachParameterHasABitOfItsOwn) {
+  for (size_t parameters : {1, 7, 8, 9, 64, 65}) {
+    for (size_t p = 0; p < parameters; ++p) {
+      StepRecord record = EmptyRecord(7, 1, parameters), travelled;
+      record.has_gradient[p] = 1;
+      ASSERT_TRUE(DecodeRecord(EncodeRecord(record), parameters, &travelled).ok());
+      ASSERT_EQ(travelled.has_gradient, record.has_gradient) << parameters << ", " << p;
+    }
   }
 }
 
@@ -137,12 +150,12 @@ TEST(StepRecordTest, RefusesMalformedBytes) {
   std::vector<uint8_t> bad = good;
   bad[0] ^= 1;
   EXPECT_FALSE(DecodeRecord(bad, 3, &out).ok());
-  // An encoded record ends with the last maximum, a float32. A top byte of 0x80 makes this maximum negative, and 0xff
-  // makes it NaN. Both must be refused.
+  // An encoded record ends with the last maximum, a float32, and a byte with the bits of its parameters. A top byte of
+  // 0x80 makes this maximum negative, and 0xff makes it NaN. Both must be refused.
   for (uint8_t top : {0x80, 0xff}) {
     bad = good;
-    bad[bad.size() - 1] = top;
-    bad[bad.size() - 2] = 0xff;
+    bad[bad.size() - 2] = top;
+    bad[bad.size() - 3] = 0xff;
     EXPECT_FALSE(DecodeRecord(bad, 3, &out).ok());
   }
 }

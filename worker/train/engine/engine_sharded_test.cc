@@ -56,6 +56,18 @@ TEST_F(EngineShardedTest, EveryElementwiseOptimizerCanBeSharded) {
   }
 }
 
+TEST_F(EngineShardedTest, ParametersWithoutAGradientAreLeftAloneAlike) {
+  // In half of the steps the ballast (2), which has most of the shards, gets no gradient.
+  is_unused_ = [](int64_t step, int, int parameter) { return parameter == 2 && step % 2 == 1; };
+  Start(ShardedSpec(60), 4);
+  AwaitStep(20);
+  trainers_[2]->Kill();
+  AwaitStep(30);
+  Add("another");
+  ExpectUndisturbedResult();
+  EXPECT_EQ(coordinator_->Status().steps_redone(), 0);
+}
+
 TEST_F(EngineShardedTest, ALossAndAJoinerCostNoStep) {
   Start(ShardedSpec(200), 4);
   for (int round = 0; round < 4; ++round) {

@@ -165,6 +165,24 @@ TEST_F(EngineTest, BadBatchesAreSkippedAlikeOnAnyNumberOfWorkers) {
   EXPECT_NE(told.find("skips the batch, 3 of 3"), std::string::npos) << told;
 }
 
+TEST_F(EngineTest, ParametersWithoutAGradientAreLeftAloneAlikeOnAnyNumberOfWorkers) {
+  // The bias (1) gets a gradient from some of a step's micro-batches only, and in each third step from none.
+  is_unused_ = [](int64_t step, int index, int parameter) {
+    return parameter == 1 && (step % 3 == 1 || (step + index) % 2 == 0);
+  };
+  for (int trainers : {1, 3}) {
+    Start(SmallSpec(60), trainers);
+    AwaitStep(20);
+    trainers_[0]->Kill();
+    Add("another");
+    ExpectUndisturbedResult();
+    Clear();
+  }
+  const std::string digest = UndisturbedDigest();
+  is_unused_ = nullptr;
+  EXPECT_NE(UndisturbedDigest(), digest) << "the gradients that are missing matter";
+}
+
 TEST_F(EngineTest, MoreBadBatchesThanMayBeSkippedEndTheJob) {
   poison_ = [](int64_t step, int) {
     return step == 20 || step == 25 ? BigramModel::Poison::kGradient : BigramModel::Poison::kNone;

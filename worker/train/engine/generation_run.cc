@@ -177,7 +177,7 @@ absl::Status GenerationRun::PlanAndPrepare(const StepOutcome& outcome, const Jud
   if (judgement.verdict == Verdict::kApply) {
     learning_rate_ = LearningRate(spec.optimizer, spec.schedule, scalars.step, spec.steps, judgement.scalars.levers);
     update = PlanUpdate(*outcome.gradient, outcome.squares, outcome.record.tokens, spec.optimizer, *learning_rate_,
-                        spec.clip_norm, scalars);
+                        spec.clip_norm, scalars, outcome.record.has_gradient);
   }
   if (update && update->result.found_inf) {
     return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +

@@ -19,7 +19,6 @@
 #include "worker/device/cuda/cuda_device.h"
 #include "worker/device/fake/fake_device.h"
 #include "worker/device/host/host_device.h"
-#include "worker/models/declared/device.h"
 #include "worker/train/program/cuda_plugin.h"
 
 namespace rekindle::train {
@@ -84,11 +83,13 @@ ReportedDevice DescribeGpu(const RekindleNcclApi* nccl) {
 }
 
 // Loads what computing on a GPU needs, and makes the GPU a device.
-absl::StatusOr<TrainerDevice> OpenGpu(const Flags& flags, bool repeatable) {
+absl::StatusOr<TrainerDevice> OpenGpu(const Flags& flags, bool repeatable, const DeviceParts& parts) {
   const Watchdog watchdog(flags);
   const absl::StatusOr<CudaPlugin> plugin = LoadCudaPlugin(DefaultCudaPluginPath());
   if (!plugin.ok()) return plugin.status();
-  if (const absl::Status loaded = models::LoadCuda(repeatable); !loaded.ok()) return loaded;
+  if (parts.load_cuda) {
+    if (const absl::Status loaded = parts.load_cuda(repeatable); !loaded.ok()) return loaded;
+  }
   absl::StatusOr<std::unique_ptr<device::Device>> gpu = device::MakeCudaDevice(plugin->api());
   if (!gpu.ok()) return gpu.status();
   const RekindleNcclApi* nccl = plugin->api().nccl;
@@ -141,16 +142,15 @@ absl::StatusOr<TrainerDevice> MakeFake(const Flags& flags) {
 
 }  // namespace
 
-absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, TrainerJob* job) {
+absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, bool exact, const DeviceParts& parts) {
   if (flags.device == kFakeDevice) return MakeFake(flags);
   TrainerDevice made;
   if (flags.device != kCudaDevice) {
-    made.device = device::MakeHostDevice();
+    made.device = device::MakeHostDevice(parts.shares);
     return made;
   }
-  absl::StatusOr<TrainerDevice> gpu = OpenGpu(flags, job->spec.exact);
+  absl::StatusOr<TrainerDevice> gpu = OpenGpu(flags, exact, parts);
   if (!gpu.ok()) EndWithoutDevice(flags, common::kExitDeviceGone, std::string(gpu.status().message()));
-  job->model.device = models::ComputeDevice::kCuda;
   return gpu;
 }
 

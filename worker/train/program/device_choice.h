@@ -2,6 +2,7 @@
 #ifndef REKINDLE_WORKER_TRAIN_PROGRAM_DEVICE_CHOICE_H_
 #define REKINDLE_WORKER_TRAIN_PROGRAM_DEVICE_CHOICE_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,10 +11,10 @@
 #include "absl/status/statusor.h"
 #include "worker/device/contract/device.h"
 #include "worker/device/exchange/exchange_maker.h"
+#include "worker/device/host/shared_memories.h"
 #include "worker/train/control/report.h"
 #include "worker/train/program/planned_fault.h"
 #include "worker/train/program/trainer_flags.h"
-#include "worker/train/sessions/job_file.h"
 
 namespace rekindle::train {
 
@@ -27,12 +28,20 @@ struct TrainerDevice {
   std::optional<ReportedDevice> described;
 };
 
-// Makes the device that `flags.device` names, and makes the job compute on it. If that is a GPU that cannot be used, or
-// whose driver does not answer, the process ends as EndWithoutDevice says, with kExitDeviceGone and the driver's words.
-// The job must not compute elsewhere then: a machine that costs as much as a GPU would train at a hundredth of its
-// speed. A fake device ends the process with a message if its user breaks a rule. Returns INVALID_ARGUMENT if a test
-// has planned a fault that does not exist.
-absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, TrainerJob* job);
+struct DeviceParts {
+  // `load_cuda` loads what the program's models need of CUDA, and may be null. `repeatable` asks for operations that
+  // always give the same bits.
+  std::function<absl::Status(bool repeatable)> load_cuda;
+  // `shares` makes the memory of the host that other processes may read. If it is null, there is none.
+  device::SharedMemories* shares = nullptr;
+};
+
+// Makes the device that `flags.device` names. `exact` says that its results have to be repeatable. If that is a GPU
+// that cannot be used, or whose driver does not answer, the process ends as EndWithoutDevice says, with kExitDeviceGone
+// and the driver's words. The job must not compute elsewhere then: a machine that costs as much as a GPU would train at
+// a hundredth of its speed. A fake device ends the process with a message if its user breaks a rule. Returns
+// INVALID_ARGUMENT if a test has planned a fault that does not exist.
+absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, bool exact, const DeviceParts& parts);
 
 // Leaves `why` as the trainer's last words, and ends the process with the exit code. No destructor runs, because those
 // of a driver that has failed may never return.

@@ -8,10 +8,10 @@
 
 namespace rekindle::train {
 
-std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code) {
+std::optional<Flags> ParseFlags(const char* program, int argc, char** argv, int* exit_code) {
   Flags flags;
-  CLI::App app("rekindle-trainer: one rank of one job. The agent (rekindle-worker) starts it.");
-  app.set_version_flag("--version", common::VersionLine("rekindle-trainer"));
+  CLI::App app(absl::StrCat(program, ": one rank of one job. The agent (rekindle-worker) starts it."));
+  app.set_version_flag("--version", common::VersionLine(program));
   app.add_option("--job-file", flags.job_file, "Resolved job and its secret, as the agent wrote it")->required();
   app.add_option("--dir", flags.dir, "The node's folder")->required();
   app.add_option("--coordinator", flags.coordinator, "host:port")->required();
@@ -24,6 +24,7 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code) {
   app.add_option("--memory", flags.memory, "Bytes that it may use; 0: all that the machine has");
   app.add_option("--device-memory", flags.device_memory, "Bytes of its GPU that it may use; 0: all that the GPU has");
   app.add_option("--data-root", flags.data_roots, "A folder that the job may read; none: it reads nothing");
+  app.add_option("--python", flags.python, "The Python that runs users' own models");
   // Trials of micro-batch sizes are started with `--try-micro-batch` and `--result` (see micro_batch/device_search.h).
   // These flags are hidden from users.
   app.add_option("--try-micro-batch", flags.try_micro_batch)->group("");
@@ -55,6 +56,7 @@ std::vector<std::string> OwnCommand(const Flags& flags) {
       flags.coordinator, "--node",          flags.node,
       "--trainer",       flags.trainer,     "--device",
       flags.device,      "--device-memory", absl::StrCat(static_cast<int64_t>(flags.device_memory))};
+  if (!flags.python.empty()) command.insert(command.end(), {"--python", flags.python});
   for (const std::string& root : flags.data_roots) command.insert(command.end(), {"--data-root", root});
   return command;
 }

@@ -32,13 +32,15 @@ struct Flags {
   double device_memory = 0;
   // The job may read what is in `data_roots`. If there are none, it reads nothing.
   std::vector<std::string> data_roots;
+  // `python` is the node's interpreter for users' own models. It may be empty.
+  std::string python;
   int try_micro_batch = 0;
   std::string result;
 };
 
-// Parses the command line. If nothing has to run (help, version, wrong use), ParseFlags prints why, returns nothing,
-// and sets `*exit_code` to 0 or 2.
-std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code);
+// Parses the command line of `program`. If nothing has to run (help, version, wrong use), ParseFlags prints why,
+// returns nothing, and sets `*exit_code` to 0 or 2.
+std::optional<Flags> ParseFlags(const char* program, int argc, char** argv, int* exit_code);
 
 // Loads the job like LoadJobFile. The job reads what is in the data roots, but never the node's own files.
 absl::StatusOr<TrainerJob> LoadJob(const Flags& flags, int micro_batch = 0);

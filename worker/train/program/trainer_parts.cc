@@ -15,6 +15,7 @@ class CappedBatches final : public BatchSource {
  public:
   CappedBatches(std::unique_ptr<BatchSource> batches, int most) : batches_(std::move(batches)), most_(most) {}
   MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
+  void Expect(int64_t step, std::span<const int> indices) override { batches_->Expect(step, indices); }
   MicroBatch Validation(int index) override { return batches_->Validation(index); }
   int validation_micro_batches() const override { return std::min(most_, batches_->validation_micro_batches()); }
   int64_t train_samples() const override { return batches_->train_samples(); }
@@ -26,14 +27,8 @@ class CappedBatches final : public BatchSource {
 
 }  // namespace
 
-absl::StatusOr<data::OpenedData> OpenJobData(const TrainerJob& job, const std::string& dir) {
-  auto opened = data::OpenData(job.data,
-                               {.seed = job.spec.seed,
-                                .context = job.model.context,
-                                .classes = job.model.classes,
-                                .global_batch = job.spec.global_batch,
-                                .micro_batch = job.spec.micro_batch},
-                               dir + "/data");
+absl::StatusOr<data::OpenedData> OpenJobData(const Flags& flags, JobRuntime& runtime, const TrainerJob& job) {
+  auto opened = runtime.OpenData(flags, job);
   if (!opened.ok()) return opened.status();
   opened->batches = std::make_unique<CappedBatches>(std::move(opened->batches), job.spec.evaluate_micro_batches);
   return opened;
@@ -47,7 +42,7 @@ absl::Status ResizableBatches::Resize(int micro_batch) {
   }
   spec.evaluate_micro_batches *= spec.micro_batch / micro_batch;
   spec.micro_batch = micro_batch;
-  auto opened = OpenJobData(job_, dir_);
+  auto opened = OpenJobData(flags_, runtime_, job_);
   if (!opened.ok()) return opened.status();
   batches_ = std::move(opened->batches);
   return absl::OkStatus();

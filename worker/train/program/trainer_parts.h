@@ -3,28 +3,31 @@
 #define REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_PARTS_H_
 
 #include <memory>
-#include <string>
+#include <span>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "worker/comm/connect/listener.h"
-#include "worker/data/opening/open_data.h"
+#include "worker/data/kinds/data_spec.h"
 #include "worker/train/engine/engine.h"
+#include "worker/train/program/job_runtime.h"
 #include "worker/train/sessions/job_file.h"
 
 namespace rekindle::train {
 
-// Opens the job's data, with at most as many validation micro-batches as its spec says. `dir` is the node's folder.
-absl::StatusOr<data::OpenedData> OpenJobData(const TrainerJob& job, const std::string& dir);
+// Opens the job's data, with at most as many validation micro-batches as its spec says.
+absl::StatusOr<data::OpenedData> OpenJobData(const Flags& flags, JobRuntime& runtime, const TrainerJob& job);
 
 // Delivers a job's batches, and cuts them into another micro-batch size on request. An evaluation goes on reading the
 // same samples.
 class ResizableBatches final : public BatchSource {
  public:
-  // `job` must outlive the ResizableBatches. Resize() also changes the micro-batch size in the job's spec.
-  ResizableBatches(TrainerJob& job, std::string dir, std::unique_ptr<BatchSource> batches)
-      : job_(job), dir_(std::move(dir)), batches_(std::move(batches)) {}
+  // `job`, `flags` and `runtime` must outlive the ResizableBatches. Resize() also changes the micro-batch size in the
+  // job's spec.
+  ResizableBatches(TrainerJob& job, const Flags& flags, JobRuntime& runtime, std::unique_ptr<BatchSource> batches)
+      : job_(job), flags_(flags), runtime_(runtime), batches_(std::move(batches)) {}
   MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
+  void Expect(int64_t step, std::span<const int> indices) override { batches_->Expect(step, indices); }
   MicroBatch Validation(int index) override { return batches_->Validation(index); }
   int validation_micro_batches() const override { return batches_->validation_micro_batches(); }
   int64_t train_samples() const override { return batches_->train_samples(); }
@@ -32,7 +35,8 @@ class ResizableBatches final : public BatchSource {
 
  private:
   TrainerJob& job_;
-  const std::string dir_;
+  const Flags& flags_;
+  JobRuntime& runtime_;
   std::unique_ptr<BatchSource> batches_;
 };
 

@@ -11,8 +11,6 @@
 #include "worker/comm/connect/listener.h"
 #include "worker/contract/out_of_memory.h"
 #include "worker/models/declared/device.h"
-#include "worker/models/registry/model_registry.h"
-#include "worker/models/registry/runtime.h"
 #include "worker/train/micro_batch/trial.h"
 #include "worker/train/program/device_choice.h"
 #include "worker/train/program/trainer_parts.h"
@@ -27,18 +25,19 @@ absl::StatusOr<MicroBatchTrial> RefusedIfMemory(const absl::Status& status) {
 
 // Runs the trial of one micro-batch size and returns its outcome. The function runs in the process that
 // SearchMicroBatchOnDevice started for that size.
-absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
-  models::PinThreads(job.threads);
-  const absl::StatusOr<TrainerDevice> device = ChooseDevice(flags, &job);
+absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, JobRuntime& runtime, TrainerJob job) {
+  runtime.Prepare(job.threads);
+  const absl::StatusOr<TrainerDevice> device = runtime.OpenDevice(flags, &job);
   if (!device.ok()) return device.status();
-  auto data = OpenJobData(job, flags.dir);
-  if (!data.ok()) return data.status();
-  auto model = models::MakeModel(job.model);
+  // The process that has started this trial kills it where the search is cancelled.
+  auto model = runtime.OpenModel(flags, job, [] { return true; });
   if (!model.ok()) return model.status();
+  auto data = OpenJobData(flags, runtime, job);
+  if (!data.ok()) return data.status();
   auto listener = comm::Listener::Create("127.0.0.1:0", job.secret);
   if (!listener.ok()) return listener.status();
   const bool on_gpu = job.model.device == models::ComputeDevice::kCuda;
-  const models::GpuMemory before = on_gpu ? models::MemoryOfGpu() : models::GpuMemory();
+  const models::GpuMemory before = on_gpu ? runtime.MemoryOfGpu() : models::GpuMemory();
   const auto seconds = SecondsOfTrial(*device->device, job.spec, **model, *data->batches, ConnectOver(**listener),
                                       [&](const device::Health& health) { EndWithFailedDevice(flags, health); });
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
@@ -50,7 +49,7 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
     // What was in use before, such as the contexts of processes, is shared by all trainers on the GPU, and this
     // trainer's part of it is its share of the memory.
     const double part = flags.device_memory > 0 ? flags.device_memory / before.total : 1;
-    const double own = models::MemoryOfGpu().peak + static_cast<double>(device->device->Allocated().peak);
+    const double own = runtime.MemoryOfGpu().peak + static_cast<double>(device->device->Allocated().peak);
     return MicroBatchTrial{.bytes = own + snapshot + part * before.used, .seconds = *seconds};
   }
   // Up to two checkpoints are under way in shared memory.
@@ -59,7 +58,7 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, TrainerJob job) {
 
 }  // namespace
 
-int TryMicroBatch(const Flags& flags) {
+int TryMicroBatch(const Flags& flags, JobRuntime& runtime) {
   // The driver of a GPU reserves more addresses than the machine has memory, so they cannot be limited.
   if (flags.device == kCudaDevice) {
     VolunteerToBeKilled();
@@ -69,7 +68,7 @@ int TryMicroBatch(const Flags& flags) {
   absl::StatusOr<MicroBatchTrial> trial = absl::UnknownError("");
   try {
     const auto job = LoadJob(flags, flags.try_micro_batch);
-    trial = job.ok() ? Trial(flags, *job) : job.status();
+    trial = job.ok() ? Trial(flags, runtime, *job) : job.status();
   } catch (const std::exception& error) {
     trial = RefusedIfMemory(FromException(error));
   }

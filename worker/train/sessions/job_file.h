@@ -28,6 +28,11 @@ struct TrainerJob {
   // weights.
   std::string weights;
   std::string weights_digest;
+  // `python` names the user's own model. `python.task` is empty for the other kinds.
+  struct Python {
+    std::string task, folder, interpreter;
+  };
+  Python python;
   data::DataSpec data;
   std::string store;
   checkpoint::Retention retention;

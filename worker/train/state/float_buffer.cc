@@ -6,14 +6,24 @@
 
 namespace rekindle::train {
 
+FloatBuffer FloatBuffer::ZerosIn(device::Device& device, device::Memory memory) {
+  FloatBuffer buffer;
+  buffer.device_ = &device;
+  buffer.memory_ = std::move(memory);
+  device.Run(device::Queue::kCompute, device::Zero(buffer.all()));
+  return buffer;
+}
+
 absl::StatusOr<FloatBuffer> FloatBuffer::Zeros(device::Device& device, int64_t size, const std::string& purpose) {
   absl::StatusOr<device::Memory> memory = device.Allocate(size * kElement, purpose);
   if (!memory.ok()) return memory.status();
-  FloatBuffer buffer;
-  buffer.device_ = &device;
-  buffer.memory_ = *std::move(memory);
-  device.Run(device::Queue::kCompute, device::Zero(buffer.all()));
-  return buffer;
+  return ZerosIn(device, *std::move(memory));
+}
+
+absl::StatusOr<FloatBuffer> FloatBuffer::Readable(device::Device& device, int64_t size, const std::string& purpose) {
+  absl::StatusOr<device::Memory> memory = device.AllocateReadable(size * kElement, purpose);
+  if (!memory.ok()) return memory.status();
+  return ZerosIn(device, *std::move(memory));
 }
 
 absl::StatusOr<FloatBuffer> FloatBuffer::Reserved(device::Device& device, int64_t size, const std::string& purpose) {

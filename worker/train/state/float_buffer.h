@@ -20,6 +20,8 @@ class FloatBuffer {
   // Returns a buffer of zeros, or RESOURCE_EXHAUSTED if the device has no room. `purpose` names the buffer in messages.
   // `device` must outlive the buffer.
   static absl::StatusOr<FloatBuffer> Zeros(device::Device& device, int64_t size, const std::string& purpose);
+  // Returns a buffer of zeros in memory that another process may have to read (Device::AllocateReadable).
+  static absl::StatusOr<FloatBuffer> Readable(device::Device& device, int64_t size, const std::string& purpose);
   // Returns a buffer that takes no memory until parts of it are committed.
   static absl::StatusOr<FloatBuffer> Reserved(device::Device& device, int64_t size, const std::string& purpose);
 
@@ -39,6 +41,7 @@ class FloatBuffer {
   static constexpr int64_t kElement = sizeof(float);
   static constexpr int64_t kUnit = device::kCommitBytes / kElement;
 
+  static FloatBuffer ZerosIn(device::Device& device, device::Memory memory);
   // Calls `change` for each run of units of [begin, end) that are not as `committed` says, and notes that they are now.
   // Returns its first error.
   absl::Status ChangeUnits(int64_t begin, int64_t end, bool committed,

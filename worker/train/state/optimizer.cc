@@ -11,16 +11,18 @@
 namespace rekindle::train {
 namespace {
 
-// Calls `visit(info, parameter, from, to)` for each part of a parameter in `range`, and skips buffers, which follow on
-// all other parameters.
+// Calls `visit(info, parameter, from, to)` for each part of a parameter in `range` that the update changes. It skips
+// parameters without a gradient, and buffers, which follow on all other parameters.
 template <typename Visit>
-void ForEachPart(const ParameterLayout& layout, const ElementRange& range, const Visit& visit) {
+void ForEachPart(const ParameterLayout& layout, const PlannedUpdate& update, const ElementRange& range,
+                 const Visit& visit) {
   auto next = std::upper_bound(layout.parameters.begin(), layout.parameters.end(), range.begin,
                                [](int64_t element, const ParameterInfo& info) { return element < info.offset; });
   for (auto info = next == layout.parameters.begin() ? next : next - 1;
        info != layout.parameters.end() && info->offset < range.end && !info->is_buffer(); ++info) {
+    const auto parameter = static_cast<size_t>(info - layout.parameters.begin());
     const int64_t from = std::max(range.begin, info->offset), to = std::min(range.end, info->offset + info->size);
-    if (from < to) visit(*info, static_cast<size_t>(info - layout.parameters.begin()), from, to);
+    if (from < to && update.updates[parameter] > 0) visit(*info, parameter, from, to);
   }
 }
 
@@ -36,7 +38,7 @@ RekindleUpdate Describe(const PlannedUpdate& update, const GradientView& gradien
           .beta2 = optimizer.beta2,
           .epsilon = optimizer.epsilon,
           .momentum = optimizer.momentum,
-          .step = update.step,
+          .step = update.updates[parameter],
           .values = gradient.ValuesAt(from),
           .fixed = gradient.FixedAt(from),
           .scale = fixed ? std::ldexp(update.scale, -update.exponents[parameter]) : update.scale,
@@ -53,13 +55,18 @@ void SetInPlace(const device::Addresses& at, int64_t offset, size_t moments, Rek
 }  // namespace
 
 PlannedUpdate PlanUpdate(const GradientBuffer& gradient, double squares, int64_t count, const OptimizerSpec& optimizer,
-                         double learning_rate, double clip_norm, const StateScalars& scalars) {
+                         double learning_rate, double clip_norm, const StateScalars& scalars,
+                         std::span<const uint8_t> has_gradient) {
   const double tokens = static_cast<double>(count);
   PlannedUpdate update{.optimizer = optimizer,
                        .learning_rate = learning_rate,
-                       .step = scalars.step + 1,
                        .gradient = &gradient,
-                       .exponents = scalars.exponents};
+                       .exponents = scalars.exponents,
+                       .updates = std::vector<int64_t>(has_gradient.size())};
+  for (size_t p = 0; p < has_gradient.size(); ++p) {
+    const int64_t missed = scalars.missed.empty() ? 0 : scalars.missed[p];
+    if (has_gradient[p] != 0) update.updates[p] = scalars.step + 1 - missed;
+  }
   update.result.grad_norm = std::sqrt(squares) / tokens;
   update.result.found_inf = !std::isfinite(update.result.grad_norm);
   const double clip = clip_norm > 0 ? std::min(1.0, clip_norm / (update.result.grad_norm + 1e-6)) : 1.0;
@@ -79,11 +86,12 @@ device::Operation UpdateOf(const ParameterLayout& layout, const PlannedUpdate& u
   if (!KernelOf(update.optimizer.kind)) {
     operation.run = [&layout, planned, range, kept](const device::Addresses& at) {
       const GradientView gradient = planned->gradient->ViewAt(at.Read<void>(0), range.begin);
-      ForEachPart(layout, range, [&](const ParameterInfo& info, size_t parameter, int64_t from, int64_t to) {
+      const auto update_part = [&](const ParameterInfo& info, size_t parameter, int64_t from, int64_t to) {
         MatrixUpdate matrix{.update = Describe(*planned, gradient, info, parameter, from, to), .shape = info.shape};
         SetInPlace(at, from - range.begin, kept, &matrix.update);
         UpdateMatrix(planned->optimizer.kind, matrix);
-      });
+      };
+      ForEachPart(layout, *planned, range, update_part);
       return absl::OkStatus();
     };
     return operation;
@@ -91,11 +99,12 @@ device::Operation UpdateOf(const ParameterLayout& layout, const PlannedUpdate& u
   operation.launch = [&layout, planned, range, kept](const device::Addresses& at, const device::Launch& on) {
     const GradientView gradient = planned->gradient->ViewAt(at.Read<void>(0), range.begin);
     int code = 0;
-    ForEachPart(layout, range, [&](const ParameterInfo& info, size_t parameter, int64_t from, int64_t to) {
+    const auto update_part = [&](const ParameterInfo& info, size_t parameter, int64_t from, int64_t to) {
       RekindleUpdate part = Describe(*planned, gradient, info, parameter, from, to);
       SetInPlace(at, from - range.begin, kept, &part);
       if (code == 0) code = on(&RekindleKernels::update, part);
-    });
+    };
+    ForEachPart(layout, *planned, range, update_part);
     return code;
   };
   return operation;
@@ -120,8 +129,19 @@ device::Operation UpdatedCopyOf(const ParameterLayout& layout, const std::option
                       moments = moments.size(),
                       outs = std::move(outs)](const device::Addresses& at, const device::Launch& on) {
     int code = 0;
-    int64_t updated = range.begin;
+    int64_t done = range.begin;
+    // What is not updated stays as it is.
+    const auto copy_until = [&](int64_t end) {
+      for (size_t i = 0; i < outs.size() && code == 0 && done < end; ++i) {
+        const int64_t offset = done - range.begin;
+        code = on(&RekindleKernels::copy, {.to = at.Write<float>(i) + offset,
+                                           .from = at.Read<float>(outs[i]) + offset,
+                                           .bytes = static_cast<size_t>(end - done) * sizeof(float)});
+      }
+      done = end;
+    };
     const auto update_part = [&](const ParameterInfo& info, size_t parameter, int64_t from, int64_t to) {
+      copy_until(from);
       const GradientView gradient = (*planned)->gradient->ViewAt(at.Read<void>(moments + 1), range.begin);
       RekindleUpdate part = Describe(**planned, gradient, info, parameter, from, to);
       const float** const old[] = {&part.weights, &part.first_moment, &part.second_moment};
@@ -129,16 +149,10 @@ device::Operation UpdatedCopyOf(const ParameterLayout& layout, const std::option
       for (size_t i = 0; i <= moments; ++i) *old[i] = at.Read<float>(i) + (from - range.begin);
       for (size_t i = 0; i < outs.size(); ++i) *fresh[outs[i]] = at.Write<float>(i) + (from - range.begin);
       if (code == 0) code = on(&RekindleKernels::update, part);
-      updated = to;
+      done = to;
     };
-    if (*planned) ForEachPart(layout, range, update_part);
-    // What is not updated stays as it is.
-    for (size_t i = 0; i < outs.size() && code == 0; ++i) {
-      const int64_t offset = updated - range.begin;
-      code = on(&RekindleKernels::copy, {.to = at.Write<float>(i) + offset,
-                                         .from = at.Read<float>(outs[i]) + offset,
-                                         .bytes = static_cast<size_t>(range.end - updated) * sizeof(float)});
-    }
+    if (*planned) ForEachPart(layout, **planned, range, update_part);
+    copy_until(range.end);
     return code;
   };
   return operation;
@@ -149,8 +163,9 @@ absl::StatusOr<UpdateResult> Update(device::Device& device, const ParameterLayou
                                     double learning_rate, double clip_norm, TrainState* state) {
   const absl::StatusOr<double> squares = GradientSumOfSquares(device, layout, gradient, state->scalars.exponents);
   if (!squares.ok()) return squares.status();
+  const std::vector<uint8_t> all(layout.parameters.size(), 1);
   const PlannedUpdate update =
-      PlanUpdate(gradient, *squares, count, optimizer, learning_rate, clip_norm, state->scalars);
+      PlanUpdate(gradient, *squares, count, optimizer, learning_rate, clip_norm, state->scalars, all);
   if (update.result.found_inf) return update.result;
   absl::Status status =
       RunAndAwait(device, device::Queue::kCompute, UpdateOf(layout, update, {0, layout.total}, *state));

@@ -34,25 +34,29 @@ struct PlannedUpdate {
   double learning_rate = 0;
   // `scale` multiplies the summed gradient. It includes the mean and the clipping.
   double scale = 0;
-  // `step` is the number of the step that the update makes.
-  int64_t step = 0;
   // `gradient` is the memory of the summed gradient.
   const GradientBuffer* gradient = nullptr;
   // `exponents` holds the fixed-point exponent of each parameter's gradient. It is used only if the gradient is exact.
   std::vector<int32_t> exponents;
+  // `updates` has for each parameter how many updates it will have had after this one. The value 0 stands for a
+  // parameter that this update leaves as it is.
+  std::vector<int64_t> updates;
 };
 
-// Plans the update that makes the weights and moments those of step scalars.step + 1 (bias correction counts from
-// there). In fixed point the exponents are scalars.exponents. `squares` is the GradientSumOfSquares of the gradient.
+// Plans the update that makes the weights and moments those of step scalars.step + 1. The parameters without a gradient
+// in `has_gradient`, which has a value for each parameter, stay as they are. Bias correction counts the updates of the
+// parameter. In fixed point the exponents are scalars.exponents. `squares` is the GradientSumOfSquares of the gradient.
 // `count` is the number of tokens of the whole batch, by which the summed gradient is divided, and must be above 0.
 // `learning_rate` is that of this step (LearningRate). `clip_norm` works as in torch's clip_grad_norm_: the gradient is
 // scaled by min(1, clip_norm / (norm + 1e-6)), and 0 means no clipping. Fixed point cannot represent NaN or an
 // overflow, so the caller must first consult the combined StepRecord. The gradient must outlive the update.
 PlannedUpdate PlanUpdate(const GradientBuffer& gradient, double squares, int64_t count, const OptimizerSpec& optimizer,
-                         double learning_rate, double clip_norm, const StateScalars& scalars);
+                         double learning_rate, double clip_norm, const StateScalars& scalars,
+                         std::span<const uint8_t> has_gradient);
 
-// Returns the operation that updates the elements of `range` in `state`, and skips buffers. A part of a parameter is
-// allowed only if the optimizer is elementwise. What is passed by reference must outlive the operation.
+// Returns the operation that updates the elements of `range` in `state`, and skips buffers and parameters without a
+// gradient. A part of a parameter is allowed only if the optimizer is elementwise. What is passed by reference must
+// outlive the operation.
 device::Operation UpdateOf(const ParameterLayout& layout, const PlannedUpdate& update, const ElementRange& range,
                            TrainState& state);
 
@@ -65,9 +69,9 @@ struct NewValues {
 device::Operation UpdatedCopyOf(const ParameterLayout& layout, const std::optional<PlannedUpdate>& update,
                                 const ElementRange& range, const TrainState& state, const NewValues& out);
 
-// Updates all weights and moments at once, and waits until that is done. Update() does not change the scalars, so the
-// caller must advance step, cursor and exponents together with this call. Returns the error of the device, if it has
-// one.
+// Updates all weights and moments at once, as if each parameter had a gradient, and waits until that is done. Update()
+// does not change the scalars, so the caller must advance step, cursor and exponents together with this call. Returns
+// the error of the device, if it has one.
 absl::StatusOr<UpdateResult> Update(device::Device& device, const ParameterLayout& layout,
                                     const GradientBuffer& gradient, int64_t count, const OptimizerSpec& optimizer,
                                     double learning_rate, double clip_norm, TrainState* state);

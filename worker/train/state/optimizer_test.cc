@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "worker/train/arithmetic/exact_scale.h"
@@ -33,15 +36,26 @@ TrainState SomeState(const ParameterLayout& layout) {
 // Implements AdamW in double, according to its definition.
 struct Reference {
   std::vector<double> weights, first, second;
-  int step = 0;
+  // `steps` counts for each parameter the updates that it had.
+  std::vector<int> steps;
 
-  double Apply(const ParameterLayout& layout, const std::vector<double>& sum, double count, double rate, double clip) {
+  explicit Reference(const TrainState& state, const ParameterLayout& layout)
+      : weights(FloatsOf(state.weights).begin(), FloatsOf(state.weights).end()),
+        first(weights.size()),
+        second(weights.size()),
+        steps(layout.parameters.size()) {}
+
+  // Updates the parameters that have a gradient.
+  double Apply(const ParameterLayout& layout, const std::vector<double>& sum, double count, double rate, double clip,
+               const std::vector<uint8_t>& has_gradient) {
     double squares = 0;
     for (double g : sum) squares += (g / count) * (g / count);
     const double norm = std::sqrt(squares);
     const double scale = (clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0) / count;
-    ++step;
-    for (const ParameterInfo& info : layout.parameters) {
+    for (size_t p = 0; p < layout.parameters.size(); ++p) {
+      if (has_gradient[p] == 0) continue;
+      const ParameterInfo& info = layout.parameters[p];
+      const int step = ++steps[p];
       for (int64_t i = info.offset; i < info.offset + info.size; ++i) {
         const double g = sum[i] * scale;
         if (info.decay) weights[i] *= 1 - rate * kSpec.weight_decay;
@@ -60,15 +74,14 @@ TEST(OptimizerTest, FollowsTheDefinitionInBothModes) {
   const ParameterLayout layout = testing::MakeLayout({70000, 128, 3, 1000});
   for (double clip : {0.0, 1.0, 1e-3, 1e9}) {
     TrainState fixed = SomeState(layout), values = SomeState(layout);
-    Reference reference{std::vector<double>(FloatsOf(fixed.weights).begin(), FloatsOf(fixed.weights).end()),
-                        std::vector<double>(layout.total), std::vector<double>(layout.total)};
+    Reference reference(fixed, layout);
     fixed.scalars.exponents.assign(4, 45);
     for (int step = 0; step < 10; ++step) {
       fixed.scalars.step = values.scalars.step = step;
       const std::vector<float> gradient = testing::RandomGradient(layout, 100.0, step);
       std::vector<int64_t> q(layout.total);
       for (int64_t i = 0; i < layout.total; ++i) q[i] = std::llrint(std::ldexp(double{gradient[i]}, 45));
-      const double norm = reference.Apply(layout, {gradient.begin(), gradient.end()}, 2048, 1e-3, clip);
+      const double norm = reference.Apply(layout, {gradient.begin(), gradient.end()}, 2048, 1e-3, clip, {1, 1, 1, 1});
       const UpdateResult a = Step(layout, GradientOf(std::span<const int64_t>(q)), 2048, 1e-3, clip, &fixed);
       const UpdateResult b = Step(layout, GradientOf(std::span<const float>(gradient)), 2048, 1e-3, clip, &values);
       EXPECT_FALSE(a.found_inf || b.found_inf);
@@ -78,6 +91,54 @@ TEST(OptimizerTest, FollowsTheDefinitionInBothModes) {
     for (int64_t i = 0; i < layout.total; ++i) {
       ASSERT_NEAR(FloatsOf(fixed.weights)[i], reference.weights[i], 1e-7) << "clip " << clip << " element " << i;
       ASSERT_NEAR(FloatsOf(values.weights)[i], reference.weights[i], 1e-7) << "clip " << clip << " element " << i;
+    }
+  }
+}
+
+TEST(OptimizerTest, AParameterWithoutAGradientStaysAndCountsItsOwnUpdates) {
+  const ParameterLayout layout = testing::MakeLayout({70000, 128, 3, 1000});
+  TrainState state = SomeState(layout);
+  Reference reference(state, layout);
+  for (int step = 0; step < 8; ++step) {
+    const std::vector<uint8_t> has_gradient = {1, static_cast<uint8_t>(step % 2), 0, static_cast<uint8_t>(step >= 3)};
+    std::vector<float> gradient = testing::RandomGradient(layout, 100.0, step);
+    for (size_t p = 0; p < 4; ++p) {
+      const ParameterInfo& info = layout.parameters[p];
+      if (has_gradient[p] == 0) std::fill_n(gradient.begin() + info.offset, info.size, 0.0f);
+    }
+    reference.Apply(layout, {gradient.begin(), gradient.end()}, 2048, 1e-3, 0, has_gradient);
+    const GradientBuffer sums = GradientOf(std::span<const float>(gradient));
+    const absl::StatusOr<double> squares = GradientSumOfSquares(TestHost(), layout, sums, state.scalars.exponents);
+    ASSERT_TRUE(squares.ok());
+    const PlannedUpdate update = PlanUpdate(sums, *squares, 2048, kSpec, 1e-3, 0, state.scalars, has_gradient);
+    // A copy of a part that begins and ends within parameters has the bits of the update in place.
+    const ElementRange range{69'990, 70'600};
+    const TrainState copy = ZeroState(layout);
+    const auto part = [&](const FloatBuffer& buffer) { return buffer.Part(range.begin, range.size()); };
+    ASSERT_TRUE(RunAndAwait(TestHost(), device::Queue::kCompute,
+                            UpdatedCopyOf(layout, update, range, state,
+                                          {part(copy.weights), part(copy.first_moment), part(copy.second_moment)}))
+                    .ok());
+    ASSERT_TRUE(
+        RunAndAwait(TestHost(), device::Queue::kCompute, UpdateOf(layout, update, {0, layout.total}, state)).ok());
+    for (const auto& [updated, copied] : {std::pair{&state.weights, &copy.weights},
+                                          {&state.first_moment, &copy.first_moment},
+                                          {&state.second_moment, &copy.second_moment}}) {
+      EXPECT_EQ(std::memcmp(&FloatsOf(*updated)[range.begin], &FloatsOf(*copied)[range.begin],
+                            static_cast<size_t>(range.size()) * sizeof(float)),
+                0)
+          << "step " << step;
+    }
+    ++state.scalars.step;
+    state.scalars.missed.resize(4);
+    for (size_t p = 0; p < 4; ++p) state.scalars.missed[p] += has_gradient[p] == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(state.scalars.missed, (std::vector<int64_t>{0, 4, 8, 3}));
+  const TrainState start = SomeState(layout);
+  for (int64_t i = 0; i < layout.total; ++i) {
+    ASSERT_NEAR(FloatsOf(state.weights)[i], reference.weights[i], 1e-7) << "element " << i;
+    if (i >= layout.parameters[2].offset && i < layout.parameters[3].offset) {
+      ASSERT_EQ(FloatsOf(state.weights)[i], FloatsOf(start.weights)[i]) << "element " << i;
     }
   }
 }

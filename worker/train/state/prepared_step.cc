@@ -183,7 +183,7 @@ absl::Status PreparedStep::Apply(const ShardDeal& deal, const ElementSet& held, 
     const absl::StatusOr<uint64_t> hash = HashOf(weights);
     if (!hash.ok()) return hash.status();
     if (*hash != pending_->hashes[static_cast<size_t>(shard.first)]) {
-      return absl::InternalError("step " + std::to_string(pending_->update->step) + ": ranks " +
+      return absl::InternalError("step " + std::to_string(state.scalars.step + 1) + ": ranks " +
                                  std::to_string(shard.first) + " and " + std::to_string(deal.rank) +
                                  " computed different weights of optimizer shard " + std::to_string(i) +
                                  "; one of their machines computes wrongly");

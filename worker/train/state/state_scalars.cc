@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "worker/numeric/little_endian.h"
 #include "worker/train/arithmetic/exact_scale.h"
-#include "worker/train/arithmetic/little_endian.h"
 
 namespace rekindle::train {
 namespace {
 
-// The magic number of encoded StateScalars spells "RSC3".
-constexpr uint32_t kMagic = 0x33435352;
+// The magic number of encoded StateScalars spells "RSC4".
+constexpr uint32_t kMagic = 0x34435352;
 constexpr size_t kMaxParameters = 1 << 20;
 constexpr size_t kMaxJsonBytes = 16 << 20;
 constexpr int32_t kMaxLossScaleLog2 = 64;
@@ -36,6 +36,15 @@ absl::Status Check(const StateScalars& scalars) {
           absl::StrCat("state scalars: exponent ", exponent, " is outside [", kMinExponent, ", ", kMaxExponent, "]"));
     }
   }
+  const std::vector<int64_t>& missed = scalars.missed;
+  if (!missed.empty() && missed.size() != scalars.exponents.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("state scalars: missed steps of ", missed.size(), " parameters, not ", scalars.exponents.size()));
+  }
+  if (std::any_of(missed.begin(), missed.end(), [&](int64_t steps) { return steps < 0 || steps > scalars.step; })) {
+    return absl::InvalidArgumentError(
+        "state scalars: a parameter missed fewer steps than none, or more than there were");
+  }
   if (scalars.levers.size() > kMaxLeverValues) {
     return absl::InvalidArgumentError(
         absl::StrCat("state scalars: ", scalars.levers.size(), " values of levers, at most ", kMaxLeverValues));
@@ -51,14 +60,21 @@ absl::Status Check(const StateScalars& scalars) {
   return absl::OkStatus();
 }
 
-bool GetName(RecordReader& in, std::string* name) {
+bool GetName(numeric::RecordReader& in, std::string* name) {
   uint32_t size = 0;
   if (!in.Get(&size) || size > kMaxLeverName) return false;
   name->resize(size);
   return std::all_of(name->begin(), name->end(), [&](char& c) { return in.Get(&c); });
 }
 
-bool GetLevers(RecordReader& in, LeverState* levers) {
+bool GetMissed(numeric::RecordReader& in, std::vector<int64_t>* missed) {
+  uint32_t count = 0;
+  if (!in.Get(&count) || count > kMaxParameters || in.left() < count * sizeof(int64_t)) return false;
+  missed->resize(count);
+  return std::all_of(missed->begin(), missed->end(), [&](int64_t& steps) { return in.Get(&steps); });
+}
+
+bool GetLevers(numeric::RecordReader& in, LeverState* levers) {
   uint32_t count = 0;
   if (!in.Get(&count) || count > kMaxLeverValues) return false;
   for (uint32_t i = 0; i < count; ++i) {
@@ -88,7 +104,7 @@ bool ReadLossScale(const nlohmann::json& parsed, LossScale* scale) {
 }  // namespace
 
 std::vector<uint8_t> EncodeScalars(const StateScalars& scalars) {
-  RecordWriter out;
+  numeric::RecordWriter out;
   out.Put(kMagic);
   out.Put(scalars.step);
   out.Put(scalars.attempt);
@@ -98,6 +114,8 @@ std::vector<uint8_t> EncodeScalars(const StateScalars& scalars) {
   out.Put(scalars.loss_scale.good_steps);
   out.Put(static_cast<uint32_t>(scalars.exponents.size()));
   for (int32_t exponent : scalars.exponents) out.Put(exponent);
+  out.Put(static_cast<uint32_t>(scalars.missed.size()));
+  for (int64_t steps : scalars.missed) out.Put(steps);
   out.Put(static_cast<uint32_t>(scalars.levers.size()));
   for (const auto& [name, value] : scalars.levers) {
     out.Put(static_cast<uint32_t>(name.size()));
@@ -108,7 +126,7 @@ std::vector<uint8_t> EncodeScalars(const StateScalars& scalars) {
 }
 
 absl::Status DecodeScalars(std::span<const uint8_t> bytes, StateScalars* scalars) {
-  RecordReader in(bytes);
+  numeric::RecordReader in(bytes);
   uint32_t magic = 0, count = 0;
   StateScalars out;
   if (!in.Get(&magic) || !in.Get(&out.step) || !in.Get(&out.attempt) || !in.Get(&out.cursor) ||
@@ -118,6 +136,9 @@ absl::Status DecodeScalars(std::span<const uint8_t> bytes, StateScalars* scalars
   }
   out.exponents.resize(count);
   for (int32_t& exponent : out.exponents) in.Get(&exponent);
+  if (!GetMissed(in, &out.missed)) {
+    return absl::InvalidArgumentError("state scalars: the missed steps are no valid record");
+  }
   if (!GetLevers(in, &out.levers) || in.left() != 0) {
     return absl::InvalidArgumentError("state scalars: the values of the levers are no valid record");
   }
@@ -135,6 +156,7 @@ std::string ScalarsToJson(const StateScalars& scalars) {
                                {{"log2", scalars.loss_scale.log2},
                                 {"good_steps", scalars.loss_scale.good_steps},
                                 {"skipped", scalars.loss_scale.skipped}}}};
+  if (!scalars.missed.empty()) json["missed"] = scalars.missed;
   if (!scalars.levers.empty()) json["levers"] = scalars.levers;
   return json.dump();
 }
@@ -166,6 +188,14 @@ absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars) {
                                                      kMinExponent, ", ", kMaxExponent, "]"));
     }
     out.exponents.push_back(static_cast<int32_t>(value));
+  }
+  if (const auto missed = parsed.find("missed"); missed != parsed.end()) {
+    if (!missed->is_array() || missed->size() > kMaxParameters) {
+      return absl::InvalidArgumentError("state scalars: 'missed' is no array, or too long");
+    }
+    // What is no integer becomes -1, which Check() refuses.
+    for (const nlohmann::json& steps : *missed)
+      out.missed.push_back(steps.is_number_integer() ? steps.get<int64_t>() : -1);
   }
   if (const auto levers = parsed.find("levers"); levers != parsed.end()) {
     if (!levers->is_object()) return absl::InvalidArgumentError("state scalars: 'levers' is no object");

@@ -25,6 +25,9 @@ struct StateScalars {
   int64_t cursor = 0;
   // In exact mode `exponents` holds the power-of-two scale of each parameter's gradient for the next step.
   std::vector<int32_t> exponents;
+  // `missed` counts for each parameter the steps in which it got no gradient, so that the optimizer left it as it was.
+  // It is empty as long as no parameter has missed a step.
+  std::vector<int64_t> missed;
   // `loss_scale` is used only with FP16.
   LossScale loss_scale;
   LeverState levers;

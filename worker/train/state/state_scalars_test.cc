@@ -69,6 +69,21 @@ TEST(ScalarsTest, LeversTravelToTheLastBit) {
   EXPECT_FALSE(ScalarsFromJson(ScalarsToJson(scalars), &back).ok());
 }
 
+TEST(ScalarsTest, MissedStepsTravel) {
+  StateScalars scalars = SomeScalars(), back;
+  scalars.missed = {0, 41, 3, 0, 0};
+  ASSERT_TRUE(DecodeScalars(EncodeScalars(scalars), &back).ok());
+  EXPECT_EQ(back.missed, scalars.missed);
+  back = {};
+  ASSERT_TRUE(ScalarsFromJson(ScalarsToJson(scalars), &back).ok());
+  EXPECT_EQ(back.missed, scalars.missed);
+  for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{0, 42, 0, 0, 0}, {0, -1, 0, 0, 0}, {1, 2, 3}}) {
+    scalars.missed = wrong;
+    EXPECT_FALSE(DecodeScalars(EncodeScalars(scalars), &back).ok());
+    EXPECT_FALSE(ScalarsFromJson(ScalarsToJson(scalars), &back).ok());
+  }
+}
+
 TEST(ScalarsTest, RefusesEveryTruncationAndExtension) {
   std::vector<uint8_t> bytes = EncodeScalars(SomeScalars());
   StateScalars out = SomeScalars();
@@ -118,6 +133,8 @@ TEST(ScalarsTest, RefusesHostileJson) {
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":[]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":{"plateau.best":"1"}})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":{"":1}})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[0],"missed":1})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[0],"missed":["1"]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"loss_scale":1})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"loss_scale":{"log2":0,"good_steps":0}})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"loss_scale":{"log2":65,"good_steps":0,"skipped":0}})",

@@ -22,7 +22,7 @@ absl::StatusOr<TrainState> TrainState::Zero(device::Device& device, const Parame
   state.moments = moments;
   state.scalars = FirstScalars(layout);
   const auto make = in_parts ? &FloatBuffer::Reserved : &FloatBuffer::Zeros;
-  absl::StatusOr<FloatBuffer> weights = FloatBuffer::Zeros(device, layout.total, "the weights");
+  absl::StatusOr<FloatBuffer> weights = FloatBuffer::Readable(device, layout.total, "the weights");
   if (!weights.ok()) return weights.status();
   state.weights = *std::move(weights);
   const std::pair<FloatBuffer*, const char*> kept[] = {{&state.first_moment, "the first moment"},

@@ -25,6 +25,15 @@ absl::Status AtStep(int64_t step, const absl::Status& error) {
   return absl::Status(error.code(), absl::StrCat("step ", step + 1, ", ", error.message()));
 }
 
+// Checks that all micro-batches give the same values to buffers of whole numbers, which have no mean.
+absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step) {
+  if (record.least_whole >= record.most_whole) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("step ", step + 1,
+                   ": the micro-batches give different values to a buffer of whole numbers or bools, which have "
+                   "no mean; set buffers={\"NAME\": \"first\"} or \"frozen\" for it in the Task"));
+}
+
 // Checks that the evaluation is finite and whole. A loss that is left out would make the mean look better than it is.
 absl::Status CheckEvaluation(const StepRecord& record, int micro_batches) {
   if (record.loss_not_finite) {
@@ -107,6 +116,7 @@ absl::Status StepRunner::Run(const TrainState& state, const std::set<int>& assig
   if (!squares.ok()) return squares.status();
   outcome->gradient = &reduced_;
   outcome->squares = *squares;
+  if (status = CheckWholeBuffers(outcome->record, scalars.step); !status.ok()) return status;
   if (EvaluationDue(scalars.step)) status = CheckEvaluation(outcome->evaluation, batches_.validation_micro_batches());
   if (!status.ok()) return status;
   return CheckWhole(outcome->record, spec_.micro_batches());
@@ -132,6 +142,7 @@ absl::Status StepRunner::Compute(const TrainState& state, const std::set<int>& a
   std::vector<int> missing;
   std::set_difference(assigned.begin(), assigned.end(), held_.begin(), held_.end(), std::back_inserter(missing));
   cost_.micro_batches = static_cast<int>(missing.size());
+  batches_.Expect(scalars.step, missing);
   cost_.data_seconds = cost_.compute_seconds = 0;
   absl::Status status;
   for (size_t i = 0; status.ok() && i < missing.size(); ++i) {
@@ -173,7 +184,10 @@ absl::Status StepRunner::ComputeOne(const TrainState& state, int index, bool las
   };
   model_.Backward(state.weights, std::move(batch), {.seed = spec_.seed, .step = scalars.step},
                   std::ldexp(1.0f, scalars.loss_scale.log2), sink,
-                  [this, slot = *slot](const absl::StatusOr<LossSum>& loss) { accumulator_.Close(slot, loss); });
+                  [this, slot = *slot, last, &exchange](const absl::StatusOr<LossSum>& loss) {
+                    if (last && loss.ok()) readiness_.End([&](int bucket) { Reduce(bucket, exchange); });
+                    accumulator_.Close(slot, loss);
+                  });
   accumulator_.Queued(*slot);
   const absl::Status status = Take(scalars, /*wait=*/false);
   const double end = common::SteadySeconds();

@@ -4,7 +4,7 @@
 
 #include "common/check/check.h"
 #include "worker/contract/spec.h"
-#include "worker/train/arithmetic/little_endian.h"
+#include "worker/numeric/little_endian.h"
 
 namespace rekindle::train {
 namespace {
@@ -17,7 +17,7 @@ constexpr int64_t kYieldWithCheckpoint = 2;
 constexpr int64_t kBeginCheckpoint = 4;
 constexpr int64_t kLeaseHolds = 8;
 
-void Put(const StepCost& cost, RecordWriter* out) {
+void Put(const StepCost& cost, numeric::RecordWriter* out) {
   out->Put<int64_t>(cost.micro_batches);
   for (const double seconds : {cost.data_seconds, cost.compute_seconds, cost.exchange_seconds, cost.blocked_seconds}) {
     out->Put(seconds);
@@ -25,7 +25,7 @@ void Put(const StepCost& cost, RecordWriter* out) {
 }
 
 // Reads the cost of a step. Returns false if the values cannot be the measurement of a rank.
-bool Get(RecordReader* in, StepCost* cost) {
+bool Get(numeric::RecordReader* in, StepCost* cost) {
   int64_t micro_batches = 0;
   in->Get(&micro_batches);
   bool meant = micro_batches >= 0 && micro_batches <= kMaxMicroBatches;
@@ -50,7 +50,7 @@ size_t StepMessageLayout::bytes() const {
 }
 
 std::vector<uint8_t> Encode(const StepMessage& message, const StepMessageLayout& layout) {
-  RecordWriter header;
+  numeric::RecordWriter header;
   header.Put<int64_t>(message.step);
   header.Put<int64_t>(message.attempt);
   header.Put<int64_t>((message.yield ? kYield : 0) | (message.yield_with_checkpoint ? kYieldWithCheckpoint : 0) |
@@ -76,7 +76,7 @@ absl::StatusOr<StepMessage> Decode(std::span<const uint8_t> bytes, const StepMes
   }
   StepMessage message;
   int64_t flags = 0;
-  RecordReader header(bytes.first(kHeaderBytes));
+  numeric::RecordReader header(bytes.first(kHeaderBytes));
   header.Get(&message.step);
   header.Get(&message.attempt);
   header.Get(&flags);

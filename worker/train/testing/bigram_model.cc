@@ -71,14 +71,17 @@ absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const Ran
       if (largest_gradient > 0 && std::abs(g) > largest_gradient) g = std::numeric_limits<float>::infinity();
     }
   }
+  const auto deliver = [&](int parameter, const std::vector<float>& gradient) {
+    if (!is_unused || !is_unused(key.step, batch.index, parameter)) sink(parameter, gradient);
+  };
   if (layout_.parameters.size() > 2) {
-    sink(3, bias);
+    deliver(3, bias);
     std::vector<float> ballast(static_cast<size_t>(layout_.parameters[2].size));
     for (size_t i = 0; i < ballast.size(); ++i) ballast[i] = table[i % table.size()] * 0.5f;
-    sink(2, ballast);
+    deliver(2, ballast);
   }
-  sink(1, bias);
-  sink(0, table);
+  deliver(1, bias);
+  deliver(0, table);
   if (!leaves_loss) return loss;
   left_loss_ = static_cast<float>(loss.sum);
   return LossSum{.count = loss.count, .on_device = &left_loss_};

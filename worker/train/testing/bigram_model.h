@@ -32,6 +32,8 @@ class BigramModel final : public Model {
   // high.
   enum class Poison { kNone, kGradient, kLoss, kSpike };
   std::function<Poison(int64_t step, int index)> poison;
+  // If `is_unused` is set, it says which parameters get no gradient from a micro-batch.
+  std::function<bool(int64_t step, int index, int parameter)> is_unused;
   // Scaled gradients above `largest_gradient` become infinite, as in 16 bits. If it is 0, gradients have no limit.
   float largest_gradient = 0;
   // With `leaves_loss` the loss of a micro-batch is left where a device would have computed it.

@@ -144,6 +144,7 @@ class EngineTest : public testing::Test {
   // With `nccl_` the trainers exchange by NCCL.
   device::NcclParts nccl_ = {};
   std::function<BigramModel::Poison(int64_t step, int index)> poison_;
+  std::function<bool(int64_t step, int index, int parameter)> is_unused_;
   // `lease_clock_` returns the time of a trainer's lease clock. It is called on any thread.
   std::function<double(size_t trainer)> lease_clock_;
   // `timeline_` names the file to which trainers write their timelines. If it is empty, they write none.
@@ -164,6 +165,7 @@ class EngineTest : public testing::Test {
   LocalTrainerOptions ModelOptions() const {
     LocalTrainerOptions options;
     options.poison = poison_;
+    options.is_unused = is_unused_;
     options.ballast = ballast_;
     return options;
   }

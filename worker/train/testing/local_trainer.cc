@@ -187,6 +187,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
   model_.before_backward = std::move(local.before_backward);
   batches_.before_read = std::move(local.before_read);
   model_.poison = std::move(local.poison);
+  model_.is_unused = std::move(local.is_unused);
   model_.largest_gradient = local.largest_gradient;
   model_.leaves_loss = HasOnlyKernels();
   if (local.checkpoints != nullptr) checkpoints_ = local.checkpoints->ClientOf(id_);

@@ -34,7 +34,8 @@ struct LocalTrainerOptions {
   // `before_read` is passed to the ChainBatches.
   std::function<void(int64_t step)> before_read;
   std::function<BigramModel::Poison(int64_t step, int index)> poison;
-  // `poison` and `largest_gradient` are passed to the BigramModel.
+  std::function<bool(int64_t step, int index, int parameter)> is_unused;
+  // `poison`, `is_unused` and `largest_gradient` are passed to the BigramModel.
   float largest_gradient = 0;
   int64_t ballast = 0;
   // `before_collective` is called on the engine's thread before each collective.

@@ -30,6 +30,8 @@ struct LocalNode {
   // `notice_file` is the file by which the node gets preemption notices. Where it is empty, the node learns only of the
   // notices of the machine that it runs on.
   std::string notice_file;
+  // `python` is the interpreter for users' own models. It may be empty.
+  std::string python;
   // `programs` is the folder of Rekindle's programs. An empty one means the folder of the running program.
   std::string programs;
 };

@@ -1,6 +1,6 @@
 // Writes and reads records of fixed layout in little-endian order. Reading never passes the end of the record.
-#ifndef REKINDLE_WORKER_TRAIN_ARITHMETIC_LITTLE_ENDIAN_H_
-#define REKINDLE_WORKER_TRAIN_ARITHMETIC_LITTLE_ENDIAN_H_
+#ifndef REKINDLE_WORKER_NUMERIC_LITTLE_ENDIAN_H_
+#define REKINDLE_WORKER_NUMERIC_LITTLE_ENDIAN_H_
 
 #include <bit>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace rekindle::train {
+namespace rekindle::numeric {
 
 static_assert(std::endian::native == std::endian::little, "records and digests are raw little-endian memory");
 
@@ -47,6 +47,6 @@ class RecordReader {
   std::span<const uint8_t> bytes_;
 };
 
-}  // namespace rekindle::train
+}  // namespace rekindle::numeric
 
-#endif  // REKINDLE_WORKER_TRAIN_ARITHMETIC_LITTLE_ENDIAN_H_
+#endif  // REKINDLE_WORKER_NUMERIC_LITTLE_ENDIAN_H_

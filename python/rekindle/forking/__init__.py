@@ -1,0 +1,1 @@
+"""Forks model processes from a process that has the imports of a task."""

@@ -1,0 +1,96 @@
+"""What comes of a job: its result, or an error with the user's lines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rekindle.errors import Refused
+
+if TYPE_CHECKING:
+    import torch
+
+_LONGEST_HEADER = 100 << 20
+
+
+class Failed(Exception):
+    """Says why a job has failed. `lines` has the user's lines of the traceback, or what the trainers wrote last."""
+
+    def __init__(self, message: str, lines: str = "") -> None:
+        super().__init__(f"{message}\n{lines}" if lines else message)
+        self.message = message
+        self.lines = lines
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job has trained.
+
+    `digest` is the hash of the final weights, moments and place in the data: equal digests mean equal bits. `losses`
+    and `validation` are lists of (step, loss), which are thinned to 400 points where there are more steps.
+    `checkpoint` is the path or URI of the final checkpoint, and `path` the folder with its weights as safetensors
+    files. Both are None where there are no weights."""
+
+    name: str
+    uid: str
+    digest: str
+    losses: list[tuple[int, float]]
+    validation: list[tuple[int, float]]
+    checkpoint: str | None
+    path: str | None
+    # `missing` says why there are no weights.
+    missing: str = field(default="", repr=False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """Returns the weights and persistent buffers by the names that they have in the module.
+
+        Frozen parameters, which training does not change, are not among them, and a tied tensor is there once, under
+        its first name. So `module.load_state_dict(result.state_dict(), strict=False)` completes a module that task()
+        has made. Raises Refused where no weights were kept."""
+        if self.path is None:
+            raise Refused(f"there are no weights of job {self.name}: {self.missing}")
+        return read_weights(self.path)
+
+
+def read_weights(folder: str) -> dict[str, torch.Tensor]:
+    """Returns the tensors of a set of safetensors files."""
+    index = os.path.join(folder, "model.safetensors.index.json")
+    names = ["model.safetensors"]
+    if os.path.exists(index):
+        with open(index, encoding="utf-8") as file:
+            names = sorted(set(json.load(file)["weight_map"].values()))
+    found: dict[str, torch.Tensor] = {}
+    for name in names:
+        found.update(_read_file(os.path.join(folder, os.path.basename(name))))
+    return found
+
+
+def _read_file(path: str) -> dict[str, torch.Tensor]:
+    import torch
+
+    types = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+    found: dict[str, torch.Tensor] = {}
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > _LONGEST_HEADER:
+            raise Refused(f"{path} is no safetensors file; remove its folder and run again")
+        header: dict[str, Any] = json.loads(file.read(length))
+        for name, entry in header.items():
+            if name == "__metadata__":
+                continue
+            begin, end = entry["data_offsets"]
+            file.seek(8 + length + begin)
+            data = bytearray(file.read(end - begin))
+            if len(data) != end - begin or entry["dtype"] not in types:
+                raise Refused(f"{path} is damaged at {name}; remove its folder and run again")
+            values = torch.frombuffer(data, dtype=types[entry["dtype"]]) if data else torch.empty(
+                0, dtype=types[entry["dtype"]])
+            found[name] = values.reshape(entry["shape"])
+    return found
+
+
+def curve(points: list[Mapping[str, Any]]) -> list[tuple[int, float]]:
+    return [(int(point["step"]), float(point["value"])) for point in points]

@@ -1,0 +1,132 @@
+"""Tests that batches do not depend on who makes them and when, and that they come through shared memory."""
+import collections
+import os
+import unittest
+
+from base import ChildTest
+
+import models
+import numpy
+import torch
+from plain import Plain
+
+from rekindle import batches, data_worker, randomness
+from trainer import processes_below
+
+STEPS = {(step, index): [(7 * step + 3 * index + offset) % 64 for offset in range(3)]
+         for step in range(2) for index in range(3)}
+
+Pair = collections.namedtuple("Pair", "left right")
+
+
+class DataTest(ChildTest):
+    def trained(self, expect, **options):
+        """Returns the answers to all micro-batches of STEPS."""
+        trainer = self.ready("models:noisy", **options)
+        answers = {}
+        for step in range(2):
+            if expect:
+                trainer.expect([(index, STEPS[step, index]) for index in range(3)], step, first=step)
+            for index in range(3):
+                answers[step, index] = trainer.compute(STEPS[step, index], step=step, index=index, first=step)
+        return answers
+
+    def test_gradients_do_not_depend_on_processes_and_prefetch(self):
+        wanted = self.trained(expect=False)
+        for expect, workers, prefetch in ((True, 1, 0), (True, 1, 4), (True, 3, 4), (False, 3, True)):
+            answers = self.trained(expect, data_workers=workers, prefetch=prefetch)
+            for key, answer in answers.items():
+                self.assertEqual(answer.loss, wanted[key].loss)
+                self.assert_equal_gradients(answer.gradients, wanted[key].gradients)
+        plain = Plain(models.noisy)
+        for (step, index), answer in wanted.items():
+            loss, gradients = plain.compute(STEPS[step, index], step, index, first=step)
+            self.assertEqual(loss, answer.loss)
+            self.assert_equal_gradients(gradients, answer.gradients)
+
+    def test_noise_repeats_by_its_key_and_by_nothing_else(self):
+        trainer = self.ready("models:noisy")
+        one = trainer.compute([3, 4], step=2, index=1, first=0)
+        trainer.compute([9], step=2, index=0)
+        self.assertEqual(trainer.compute([3, 4], step=2, index=1, first=0).loss, one.loss)
+        others = [trainer.compute([3, 4], step=step, index=index, first=first).loss
+                  for step, index, first in ((3, 1, 0), (2, 2, 0), (2, 1, 64))]
+        self.assertEqual(len({one.loss, *others}), 4)
+
+    def test_a_batch_may_reach_into_the_next_pass_over_the_data(self):
+        task = models.noisy()
+
+        def values(first, *samples):
+            return data_worker.make(task, False, 1, first, samples, ".")["x"]
+
+        self.assertTrue(torch.equal(values(63, 3, 4), torch.cat([values(63, 3), values(64, 4)])))
+        self.assertFalse(torch.equal(values(64, 4), values(63, 4)), "each pass draws anew")
+
+    def test_expectations_are_replaced_and_nothing_is_left_of_them(self):
+        trainer = self.ready("models:noisy", data_workers=2, prefetch=3)
+        wanted = [trainer.compute([at], index=at).loss for at in range(8)]
+        opened = len(os.listdir(f"/proc/{trainer.pid}/fd"))
+        for _ in range(20):
+            trainer.expect([(at, [at]) for at in range(8)])
+            trainer.expect([(at, [at]) for at in (5, 6)])
+            for at in (6, 5, 1):
+                self.assertEqual(trainer.compute([at], index=at).loss, wanted[at])
+        # The memory of the last batch, and of one that was made ahead, may still be there.
+        self.assertLessEqual(len(os.listdir(f"/proc/{trainer.pid}/fd")), opened + 2)
+
+    def test_samples_are_made_in_processes_of_their_own(self):
+        trainer = self.ready("processes:task", data_workers=3)
+        below = set(processes_below(trainer.pid))
+        self.assertEqual(len(below), 3)
+        trainer.expect([(index, [index]) for index in range(3)])
+        seen = {int(trainer.compute([index], index=index).loss) for index in range(3)}
+        self.assertTrue(seen <= below, (seen, below))
+
+
+class BatchesTest(unittest.TestCase):
+    def test_a_batch_comes_back_as_it_was(self):
+        transposed = torch.arange(6.0).view(2, 3).t()
+        batch = {"x": transposed, "again": transposed, "rows": numpy.arange(5, dtype=numpy.int16), "none": None,
+                 "pair": Pair(torch.tensor(3), [torch.ones(2, dtype=torch.bfloat16), "text"]),
+                 "empty": torch.empty(0, 4), "bool": torch.tensor([True, False]), "sparse": torch.eye(2).to_sparse(),
+                 "grad": torch.ones(2, requires_grad=True)}
+        back = batches.read(batches.write(batch))
+        self.assertEqual(list(back), list(batch))
+        self.assertIs(back["x"], back["again"])
+        self.assertIsInstance(back["pair"], Pair)
+        for one, other in ((back["x"], batch["x"]), (back["pair"].right[0], batch["pair"].right[0]),
+                           (back["empty"], batch["empty"]), (back["bool"], batch["bool"]),
+                           (back["sparse"].to_dense(), torch.eye(2)), (back["pair"].left, torch.tensor(3))):
+            self.assertEqual((one.dtype, one.shape), (other.dtype, other.shape))
+            self.assertTrue(torch.equal(one, other))
+        self.assertTrue(back["grad"].requires_grad)
+        self.assertEqual((back["rows"].tolist(), back["pair"].right[1], back["none"]), ([0, 1, 2, 3, 4], "text", None))
+
+    def test_tensors_lie_in_the_mapped_memory_and_may_be_changed(self):
+        before = len(os.listdir("/proc/self/fd"))
+        back = batches.read(batches.write([torch.ones(1 << 20)]))
+        with open("/proc/self/maps", encoding="ascii") as file:
+            spans = [[int(end, 16) for end in line.split()[0].split("-")] for line in file if "rekindle-batch" in line]
+        self.assertTrue(any(begin <= back[0].data_ptr() < end for begin, end in spans))
+        back[0].add_(1)
+        self.assertEqual(float(back[0].sum()), 2 << 20)
+        del back
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+
+class RandomnessTest(unittest.TestCase):
+    def test_words_are_those_of_splitmix64(self):
+        # The generator's first outputs for the seed 1234567 are known from its authors' program.
+        state = 1234567
+        for output in (6457827717110365317, 3203168211198807973, 9817491932198370423):
+            self.assertEqual(randomness.splitmix64(state), output)
+            state = (state + 0x9E3779B97F4A7C15) & randomness.WORD
+
+    def test_keys_depend_on_every_word_and_on_their_kind(self):
+        keys = {randomness.key(*words) for words in ((), (0,), (1,), (0, 0), (0, 1), (1, 0), (-1, 0))}
+        self.assertEqual(len(keys), 7)
+        self.assertNotEqual(randomness.forward_key(1, 2, 3), randomness.sample_key(1, 2, 3))
+
+
+if __name__ == "__main__":
+    unittest.main()

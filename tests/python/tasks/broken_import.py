@@ -1,0 +1,3 @@
+import torch
+
+VALUE = torch.ones(2) @ torch.ones(3)

@@ -1,0 +1,61 @@
+// Decides whether a model process is frozen. It is a pure class without clock or process, so that every case can be
+// tested. Times are seconds of one steady clock.
+//
+// A process is frozen if a signal has stopped it, if it has used no processor and sent no message for
+// `quiet_seconds`, or if a micro-batch takes much longer than those before. The first micro-batch has a limit of its
+// own, because user code may compile or load something then.
+#ifndef REKINDLE_WORKER_OWN_MODEL_CHILD_FROZEN_WATCH_H_
+#define REKINDLE_WORKER_OWN_MODEL_CHILD_FROZEN_WATCH_H_
+
+#include <deque>
+#include <string>
+
+namespace rekindle::own_model {
+
+struct FrozenLimits {
+  double quiet_seconds = 10;
+  double least_seconds = 60;
+  // A micro-batch may take `factor` times the median of the newest ones.
+  double factor = 10;
+  double first_seconds = 1800;
+};
+
+// What the system says of the process.
+struct ProcessView {
+  bool is_stopped = false;
+  double cpu_seconds = 0;
+};
+
+// FrozenWatch is thread-compatible.
+class FrozenWatch {
+ public:
+  explicit FrozenWatch(FrozenLimits limits = {}) : limits_(limits) {}
+
+  // Notes that another process computes from now on. Its first micro-batch may take long again.
+  void Replace();
+  // Begins a micro-batch.
+  void Begin(double now);
+  // Notes a message of the process that shows that it gets on, or waits for data.
+  void Heard(double now) { heard_at_ = now; }
+  // Notes that the micro-batch has ended.
+  void End(double now);
+
+  // Returns why the process is frozen, or an empty string.
+  std::string Look(const ProcessView& view, double now);
+
+ private:
+  // Returns the time that a micro-batch may take now.
+  double Limit() const;
+
+  const FrozenLimits limits_;
+  double begun_at_ = 0;
+  double heard_at_ = 0;
+  double cpu_seconds_ = 0;
+  bool is_first_ = true;
+  // `seconds_` has the times of the newest micro-batches.
+  std::deque<double> seconds_;
+};
+
+}  // namespace rekindle::own_model
+
+#endif  // REKINDLE_WORKER_OWN_MODEL_CHILD_FROZEN_WATCH_H_

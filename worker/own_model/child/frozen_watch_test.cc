@@ -1,0 +1,69 @@
+#include "worker/own_model/child/frozen_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::own_model {
+namespace {
+
+using testing::HasSubstr;
+
+// Plays `count` micro-batches of `seconds` each, and returns when the last one ended.
+double Play(FrozenWatch& watch, int count, double seconds, double now) {
+  for (int i = 0; i < count; ++i) {
+    watch.Begin(now);
+    watch.End(now += seconds);
+  }
+  return now;
+}
+
+TEST(FrozenWatch, AStoppedProcessIsFrozenAtOnce) {
+  FrozenWatch watch;
+  watch.Begin(100);
+  EXPECT_EQ(watch.Look({.cpu_seconds = 1}, 100.1), "");
+  EXPECT_THAT(watch.Look({.is_stopped = true, .cpu_seconds = 1}, 100.2), HasSubstr("signal"));
+}
+
+TEST(FrozenWatch, WhoComputesOrSpeaksIsNotFrozen) {
+  FrozenWatch watch;
+  watch.Begin(100);
+  double cpu = 5;
+  for (double now = 100; now < 200; now += 1) EXPECT_EQ(watch.Look({.cpu_seconds = cpu += 0.5}, now), "");
+  for (double now = 200; now < 300; now += 1) {
+    watch.Heard(now);
+    EXPECT_EQ(watch.Look({.cpu_seconds = cpu}, now), "");
+  }
+  EXPECT_EQ(watch.Look({.cpu_seconds = cpu}, 308.9), "");
+  EXPECT_THAT(watch.Look({.cpu_seconds = cpu}, 309), HasSubstr("no processor"));
+}
+
+TEST(FrozenWatch, AMicroBatchMayTakeTenTimesTheMedianAndAMinuteInAnyCase) {
+  for (const auto& [seconds, limit] : {std::pair{0.5, 60.0}, {20.0, 200.0}}) {
+    FrozenWatch watch;
+    const double begun = Play(watch, 5, seconds, 100);
+    watch.Begin(begun);
+    EXPECT_EQ(watch.Look({.cpu_seconds = 1}, begun + limit - 0.1), "") << "it computes";
+    EXPECT_THAT(watch.Look({.cpu_seconds = 2}, begun + limit), HasSubstr("micro-batch takes longer"));
+  }
+}
+
+TEST(FrozenWatch, TheFirstMicroBatchMayCompile) {
+  FrozenWatch watch({.first_seconds = 1800});
+  watch.Begin(0);
+  EXPECT_EQ(watch.Look({.cpu_seconds = 1}, 1799), "");
+  EXPECT_THAT(watch.Look({.cpu_seconds = 2}, 1800), HasSubstr("first"));
+}
+
+TEST(FrozenWatch, AnotherProcessStartsAnew) {
+  FrozenWatch watch({.first_seconds = 1800});
+  double now = Play(watch, 3, 1, 0);
+  watch.Begin(now);
+  EXPECT_EQ(watch.Look({.cpu_seconds = 500}, now), "");
+  watch.Replace();
+  watch.Begin(now);
+  // The processor's time of the new process counts from 0.
+  for (double cpu = 0.5; now < 1000; now += 5, cpu += 0.5) EXPECT_EQ(watch.Look({.cpu_seconds = cpu}, now), "");
+}
+
+}  // namespace
+}  // namespace rekindle::own_model

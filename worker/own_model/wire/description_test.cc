@@ -1,0 +1,80 @@
+#include "worker/own_model/wire/description.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rekindle::own_model {
+namespace {
+
+nlohmann::json Entry(const char* name, std::vector<int64_t> shape, int64_t offset, int64_t size,
+                     const char* kind = "parameter") {
+  return {{"name", name},     {"shape", shape}, {"dtype", "float32"},        {"kind", kind},
+          {"offset", offset}, {"size", size},   {"decay", shape.size() > 1}, {"rule", "mean"}};
+}
+
+nlohmann::json Whole() {
+  return {{"protocol", 1},
+          {"pid", 5},
+          {"python", "3.11.2"},
+          {"torch", "2.11.0"},
+          {"layout", {Entry("weight", {4, 3}, 0, 12), Entry("bias", {4}, 12, 4), Entry("mean", {}, 16, 1, "buffer")}},
+          {"frozen", nlohmann::json::array()},
+          {"samples", 100},
+          {"validation_samples", 0},
+          {"groups", nullptr},
+          {"couples_samples", false},
+          {"digest", "abc"}};
+}
+
+TEST(DescriptionTest, IsALayoutOfParametersAndThenBuffers) {
+  const auto description = ParseDescription(Whole().dump());
+  ASSERT_TRUE(description.ok()) << description.status();
+  const train::ParameterLayout& layout = description->layout;
+  EXPECT_EQ(layout.total, 17);
+  ASSERT_EQ(layout.parameters.size(), 3u);
+  EXPECT_EQ(layout.parameters[0].name, "weight");
+  EXPECT_EQ(layout.parameters[0].shape, (std::vector<int64_t>{4, 3}));
+  EXPECT_TRUE(layout.parameters[0].decay);
+  EXPECT_FALSE(layout.parameters[1].decay);
+  EXPECT_FALSE(layout.parameters[1].is_buffer());
+  EXPECT_TRUE(layout.parameters[2].is_buffer());
+  EXPECT_EQ(description->samples, 100);
+  EXPECT_EQ(description->torch_version, "2.11.0");
+}
+
+TEST(DescriptionTest, RulesOfBuffersAreKnown) {
+  for (const auto& [word, rule] : {std::pair{"mean", train::BufferRule::kMean},
+                                   {"first", train::BufferRule::kFirst},
+                                   {"frozen", train::BufferRule::kFrozen}}) {
+    nlohmann::json json = Whole();
+    json["layout"][2]["rule"] = word;
+    EXPECT_EQ(ParseDescription(json.dump())->layout.parameters[2].rule, rule);
+  }
+}
+
+TEST(DescriptionTest, WhatDoesNotFitTogetherIsRefused) {
+  const auto is_refused = [](const std::function<void(nlohmann::json&)>& change) {
+    nlohmann::json json = Whole();
+    change(json);
+    return absl::IsInvalidArgument(ParseDescription(json.dump()).status());
+  };
+  EXPECT_TRUE(is_refused([](auto& j) { j["protocol"] = 2; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j.erase("torch"); }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["samples"] = 0; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["samples"] = "many"; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"] = nlohmann::json::array(); }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"] = 5; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["offset"] = 11; })) << "it overlaps";
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["size"] = 5; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["shape"] = {-4}; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["shape"] = {int64_t{1} << 32, int64_t{1} << 32}; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["name"] = "weight"; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["name"] = ""; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][0]["kind"] = "buffer"; })) << "parameters come first";
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseDescription("").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseDescription("[]").status()));
+}
+
+}  // namespace
+}  // namespace rekindle::own_model
