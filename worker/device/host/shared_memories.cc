@@ -44,7 +44,7 @@ absl::StatusOr<void*> SharedMemories::Make(size_t bytes, const std::string& purp
     return absl::InternalError(absl::StrCat("cannot seal shared memory: ", std::strerror(error)));
   }
   const common::MutexLock lock(mutex_);
-  mappings_[static_cast<std::byte*>(memory)] = {bytes, std::move(file)};
+  mappings_[static_cast<std::byte*>(memory)] = {.bytes = bytes, .file = std::move(file), .number = ++made_};
   return memory;
 }
 
@@ -63,7 +63,8 @@ std::optional<SharedPart> SharedMemories::Find(const void* address) const {
   if (next == mappings_.begin()) return std::nullopt;
   const auto& [begin, mapping] = *--next;
   if (at >= begin + mapping.bytes) return std::nullopt;
-  return SharedPart{.descriptor = mapping.file.get(), .offset = static_cast<uint64_t>(at - begin)};
+  return SharedPart{
+      .descriptor = mapping.file.get(), .offset = static_cast<uint64_t>(at - begin), .mapping = mapping.number};
 }
 
 }  // namespace rekindle::device

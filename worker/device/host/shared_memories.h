@@ -18,6 +18,9 @@ namespace rekindle::device {
 struct SharedPart {
   int descriptor = -1;
   uint64_t offset = 0;
+  // `mapping` is the number of the memory, which no other memory of the same SharedMemories ever has. An address may
+  // come back after its memory has ended.
+  uint64_t mapping = 0;
 };
 
 // SharedMemories is thread-safe.
@@ -41,11 +44,13 @@ class SharedMemories {
   struct Mapping {
     size_t bytes = 0;
     common::UniqueFd file;
+    uint64_t number = 0;
   };
 
   mutable common::Mutex mutex_;
   // `mappings_` is keyed by the first address of each.
   std::map<std::byte*, Mapping> mappings_ ABSL_GUARDED_BY(mutex_);
+  uint64_t made_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace rekindle::device

@@ -93,14 +93,20 @@ absl::StatusOr<std::unique_ptr<ModelProcess>> ModelProcess::Start(const ModelPro
 absl::Status ModelProcess::AwaitReady(const ModelProcessOptions& options, const std::function<bool()>& go_on,
                                       const std::function<void(const std::string&)>& note) {
   const double begun = common::SteadySeconds();
-  while (go_on()) {
+  while (!go_on || go_on()) {
     if (common::SteadySeconds() - begun > options.start_seconds) {
       return absl::DeadlineExceededError(absl::StrCat("the model process has not described the module of ",
                                                       options.task, " after ", options.start_seconds, " s"));
     }
-    const absl::StatusOr<std::optional<Message>> message = channel_.Receive(kLookSeconds);
+    // A process that this one has started may hold the socket open after its end, and what it has sent before is read
+    // first.
+    const bool has_ended = HasEnded();
+    const absl::StatusOr<std::optional<Message>> message = channel_.Receive(has_ended ? 0 : kLookSeconds);
     if (!message.ok()) return message.status();
-    if (!message->has_value()) continue;
+    if (!message->has_value()) {
+      if (has_ended) return absl::UnavailableError("the model process has ended");
+      continue;
+    }
     const std::string text = (*message)->text();
     if ((*message)->type == MessageType::kNote) {
       const auto parsed = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);

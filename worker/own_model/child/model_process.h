@@ -55,6 +55,8 @@ class ModelProcess {
 
   // Returns what the system says of the process.
   ProcessView View() const;
+  // Returns whether the process has ended. It may be asked until End() is called.
+  bool HasEnded() const { return process_.Exited(); }
   const common::ProcessIdentity& identity() const { return process_.identity(); }
   // Kills the process unless it ends by itself within `patience` seconds, waits for its end, and returns how it has
   // ended. If it died of a signal of its own, the text has the line of the user's code that ran.

@@ -52,15 +52,32 @@ absl::StatusOr<std::unique_ptr<OwnModel>> OwnModel::Create(OwnModelParts parts) 
 }
 
 void OwnModel::Initialize(uint64_t /*seed*/, std::span<float> weights) const {
+  const double until = common::SteadySeconds() + parts_.process.start_seconds;
   absl::Status status = process_->channel().Send(MessageType::kInitialize, EncodeInitialize(0));
   while (status.ok()) {
-    const absl::StatusOr<std::optional<Message>> message = process_->channel().Receive(kLookSeconds);
+    if (parts_.go_on && !parts_.go_on()) {
+      status = absl::CancelledError("the trainer ends");
+      break;
+    }
+    if (common::SteadySeconds() > until) {
+      status = absl::DeadlineExceededError("the model process does not answer");
+      break;
+    }
+    // What a process has sent before its end is read first.
+    const bool has_ended = process_->HasEnded();
+    const absl::StatusOr<std::optional<Message>> message = process_->channel().Receive(has_ended ? 0 : kLookSeconds);
     status = message.status();
-    if (!status.ok() || !message->has_value()) continue;
-    if ((*message)->type != MessageType::kInitialized) continue;
-    const std::span<const float> values = slots_.Part(0, 0, description_.layout.total);
-    std::copy(values.begin(), values.end(), weights.begin());
-    return;
+    if (!status.ok()) break;
+    if (!message->has_value()) {
+      if (has_ended) status = absl::UnavailableError("the model process has ended");
+    } else if ((*message)->type == MessageType::kFailed) {
+      const absl::StatusOr<Failed> failed = DecodeFailed((*message)->text());
+      status = failed.ok() ? FromFailure(*failed) : failed.status();
+    } else if ((*message)->type == MessageType::kInitialized) {
+      const std::span<const float> values = slots_.Part(0, 0, description_.layout.total);
+      std::copy(values.begin(), values.end(), weights.begin());
+      return;
+    }
   }
   // The engine turns what a model throws into an error of the job.
   throw std::runtime_error(absl::StrCat("the initial weights are not there: ", std::string(status.message())));
@@ -103,14 +120,22 @@ absl::StatusOr<train::LossSum> OwnModel::Carry(Pass& pass) {
   for (;;) {
     absl::StatusOr<train::LossSum> loss = Try(pass);
     if (loss.ok() || absl::IsCancelled(loss.status())) return loss;
-    const bool died = absl::IsUnavailable(loss.status());
-    if (died && ++deaths >= kMostDeaths) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("micro-batch ", pass.request.samples.index, ": ", deaths,
-                       " model processes ended on it, the last one like this: ", loss.status().message()));
+    absl::Status error = loss.status();
+    if (!absl::IsUnavailable(error)) {
+      // A pass that has failed may have handed over a part of a gradient, which the engine cannot take back.
+      const bool has_delivered = std::find(pass.delivered.begin(), pass.delivered.end(), true) != pass.delivered.end();
+      if (has_delivered || !IsWorthAnother(error, ++failures)) return loss;
+      error = Replace(std::string(error.message()));
     }
-    if (!died && !IsWorthAnother(loss.status(), ++failures)) return loss;
-    if (absl::Status replaced = Replace(std::string(loss.status().message())); !replaced.ok()) return replaced;
+    while (absl::IsUnavailable(error)) {
+      if (++deaths >= kMostDeaths) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("micro-batch ", pass.request.samples.index, ": ", deaths,
+                         " model processes ended on it, the last one like this: ", error.message()));
+      }
+      error = Replace(std::string(error.message()));
+    }
+    if (!error.ok()) return error;
   }
 }
 
@@ -122,12 +147,15 @@ absl::StatusOr<train::LossSum> OwnModel::Try(Pass& pass) {
   bool is_closed = absl::IsUnavailable(status);
   while (status.ok()) {
     if (parts_.go_on && !parts_.go_on()) return absl::CancelledError("the trainer ends");
-    const absl::StatusOr<std::optional<Message>> message = process_->channel().Receive(kLookSeconds);
+    // A process that this one has started may hold the socket open after its end, and what it has sent before is read
+    // first.
+    const bool has_ended = process_->HasEnded();
+    const absl::StatusOr<std::optional<Message>> message = process_->channel().Receive(has_ended ? 0 : kLookSeconds);
     if (!message.ok()) {
       status = message.status();
       is_closed = absl::IsUnavailable(status);
     } else if (!message->has_value()) {
-      status = LookAtProcess();
+      status = has_ended ? absl::UnavailableError("the model process has ended") : LookAtProcess();
     } else {
       const absl::StatusOr<std::optional<train::LossSum>> loss = Take(**message, pass);
       if (loss.ok() && loss->has_value()) {
@@ -220,12 +248,13 @@ absl::Status OwnModel::LookAtProcess() {
 
 absl::Status OwnModel::ShareWeights() {
   if (weights_ == nullptr) return absl::FailedPreconditionError("the model has no weights: call BindWeights first");
-  if (shared_ == weights_) return absl::OkStatus();
   const std::optional<device::SharedPart> part = parts_.weights->Find(weights_);
   if (!part) return absl::FailedPreconditionError("the weights are not in memory that another process may read");
+  const std::pair<uint64_t, uint64_t> place = {part->mapping, part->offset};
+  if (shared_ == place) return absl::OkStatus();
   const auto bytes = static_cast<uint64_t>(description_.layout.total) * sizeof(float);
   absl::Status sent = process_->channel().Send(MessageType::kBind, EncodeBind(part->offset, bytes), part->descriptor);
-  if (sent.ok()) shared_ = weights_;
+  if (sent.ok()) shared_ = place;
   return sent;
 }
 
@@ -242,7 +271,7 @@ absl::Status OwnModel::Replace(const std::string& why) {
                      "; make all that it draws follow from torch's, numpy's or random's seed"));
   }
   process_ = *std::move(started);
-  shared_ = nullptr;
+  shared_.reset();
   watch_.Replace();
   return process_->channel().Send(MessageType::kSlots, EncodeSlots(GradientSlots::kSlots, slots_.slot_bytes()),
                                   slots_.descriptor());

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -76,10 +77,11 @@ class OwnModel final : public train::Model {
   absl::StatusOr<std::optional<train::LossSum>> Take(const Message& message, Pass& pass);
   absl::Status Deliver(const Gradients& gradients, Pass& pass);
   absl::Status Request(const Pass& pass);
-  // Looks whether the process is frozen, and ends it then.
+  // Returns UNAVAILABLE if the process is frozen, and asks it for a sign of life otherwise.
   absl::Status LookAtProcess();
   absl::Status ShareWeights();
-  // Starts another process in place of one that has ended. Returns INTERNAL if its module is another one.
+  // Starts another process in place of one that has ended. Returns UNAVAILABLE if the new one ends at once, too, and
+  // INVALID_ARGUMENT if its module is another one.
   absl::Status Replace(const std::string& why);
 
   const OwnModelParts parts_;
@@ -88,8 +90,8 @@ class OwnModel final : public train::Model {
   GradientSlots slots_;
   FrozenWatch watch_;
   const float* weights_ = nullptr;
-  // `shared_` is the address of the weights that the process knows.
-  const float* shared_ = nullptr;
+  // `shared_` is what the process knows of the weights: the number of their memory, and their place in it.
+  std::optional<std::pair<uint64_t, uint64_t>> shared_;
   uint64_t next_request_ = 1;
   int next_slot_ = 0;
   double pinged_at_ = 0;

@@ -45,8 +45,9 @@ absl::Status ClosedOr(const char* call) {
 absl::StatusOr<std::vector<uint8_t>> ReadFile(int fd, uint64_t bytes) {
   struct stat facts = {};
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_WRITE;
+  const int seals = fcntl(fd, F_GET_SEALS);
   if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || static_cast<uint64_t>(facts.st_size) != bytes ||
-      bytes > kMaxJsonBytes || (fcntl(fd, F_GET_SEALS) & kNeeded) != kNeeded) {
+      bytes > kMaxJsonBytes || seals < 0 || (seals & kNeeded) != kNeeded) {
     return absl::InvalidArgumentError("the model process sent a file that is not sealed, or of another size");
   }
   std::vector<uint8_t> text(bytes);
