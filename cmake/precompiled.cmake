@@ -27,7 +27,7 @@ set(REKINDLE_PRECOMPILED_TEST <gmock/gmock.h> <gtest/gtest.h>)
 
 # The folders of REKINDLE_WITHOUT_MESSAGES do not use the messages of the protocol.
 set(REKINDLE_WITHOUT_MESSAGES
-  "^common/(check|text|sync|digest|agreed|time|log|files|process|memory|net|objects)(/|$)")
+  "^common/(check|text|sync|digest|agreed|time|log|files|process|memory|net|objects|bundle)(/|$)")
 
 # rk_precompile(name position_independent header...) makes a set of precompiled headers.
 function(rk_precompile name position_independent)

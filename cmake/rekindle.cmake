@@ -72,6 +72,12 @@ function(rk_binary name)
   if(name MATCHES "^rekindle(-|$)")
     add_dependencies(programs ${name})
   endif()
+  # In a wheel the libraries are in `lib` beside the folder of the programs. These libraries load others from there, and
+  # have no search path of their own. That of a program holds for them too if it is of the old kind.
+  if(name MATCHES "^rekindle(-(checkpoint|coordinator|own-trainer|worker))?$")
+    set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+    target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
+  endif()
 endfunction()
 
 # scripts/test knows only the labels of REKINDLE_TEST_LABELS. An unknown label would silently leave a test out.

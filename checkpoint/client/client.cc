@@ -98,6 +98,7 @@ absl::StatusOr<v1::WriteManifestRequest> Client::RequestFor(Manifest manifest) {
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
   v1::WriteManifestRequest request;
   request.set_store(core_.options().store);
+  request.set_bundle(core_.options().bundle);
   ToProto(manifest, request.mutable_manifest());
   return request;
 }

@@ -18,6 +18,9 @@ struct ClientOptions {
   // `trainer` is the trainer that uses the client. The manifests that the client commits name this trainer as their
   // writer.
   std::string trainer;
+  // `bundle` is the address of the bundle with the job's code (common/bundle/bundle.h). The service puts it into the
+  // store with the checkpoints. It is empty if the job has none.
+  std::string bundle;
   // A call waits for `patience_seconds` for the service to come back.
   double patience_seconds = 10;
   // One shard has `commit_seconds` to become durable or to be restored.

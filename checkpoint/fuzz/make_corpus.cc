@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "checkpoint/format/planes.h"
 #include "checkpoint/format/safetensors.h"
 #include "checkpoint/format/state_shards.h"
@@ -17,6 +18,7 @@
 #include "checkpoint/testing/framed_job_file_testing.h"
 #include "checkpoint/testing/manifest_testing.h"
 #include "checkpoint/testing/testing.h"
+#include "common/bundle/bundle_writer.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -180,6 +182,50 @@ void MakeJson(Corpus corpus) {
   corpus.Add("mark", "\xef\xbb\xbf{}");
 }
 
+// The inputs are in the notation of bundle_fuzz.cc.
+void MakeBundles(Corpus corpus) {
+  using common::PlainFile;
+  const auto plain = [](const std::vector<PlainFile>& files) {
+    return common::PlainBundle(files).substr(common::kBundleMagic.size());
+  };
+  const auto packed = [](const PlainFile& file) {
+    common::BundleWriter writer;
+    const common::BundleEntry entry{file.name, file.executable, static_cast<int64_t>(file.content.size())};
+    if (!writer.Begin(entry).ok() || !writer.Content(file.content).ok()) std::abort();
+    return writer.Finish()->packed;
+  };
+  const std::string good = plain({{"a.py", "import b\n"}, {"b/run.sh", "#!/bin/sh\n", true}, {"b/z", ""}});
+  const std::string size("\x09\0\0\0\0\0\0\0", 8);
+  corpus.Add("valid", good);
+  corpus.Add("none", plain({}));
+  corpus.Add("truncated", good.substr(0, good.size() - 7));
+  corpus.Add("after-end", good + "x");
+  corpus.Add("twice", plain({{"a", "1"}, {"a", "2"}}));
+  corpus.Add("order", plain({{"b", "1"}, {"a", "2"}}));
+  corpus.Add("case", plain({{"A/x", "1"}, {"a/y", "2"}}));
+  corpus.Add("file-and-folder", plain({{"a", ""}, {"a/b", ""}}));
+  corpus.Add("absolute", plain({{"/etc/passwd", "x"}}));
+  corpus.Add("above", plain({{"../a", "x"}}));
+  std::string deep = "a";
+  for (int i = 1; i < common::kMaxBundleDepth; ++i) deep += "/a";
+  corpus.Add("deep", plain({{deep, "x"}}));
+  corpus.Add("too-deep", plain({{deep + "/a", "x"}}));
+  corpus.Add("long-name", plain({{std::string(255, 'a'), "x"}}));
+  std::string link = plain({{"a", "/etc"}});
+  link[3] = 2;
+  corpus.Add("link", link);
+  corpus.Add("huge", Replaced(good, size, std::string("\0\0\0\0\0\1\0\0", 8)));
+  corpus.Add("negative", Replaced(good, size, std::string(8, '\xff')));
+  std::vector<PlainFile> many;
+  for (int i = 0; i < 300; ++i) many.push_back({absl::StrFormat("%05d", i), ""});
+  corpus.Add("many", plain(many));
+  const std::string whole = packed({"a.py", "import b\n"});
+  corpus.Add("packed", whole);
+  corpus.Add("packed-truncated", whole.substr(0, whole.size() - 5));
+  corpus.Add("packed-twice", whole + whole);
+  corpus.Add("packed-zeros", packed({"a", std::string(3'000'000, '\0')}));
+}
+
 }  // namespace
 }  // namespace rekindle::checkpoint
 
@@ -194,5 +240,6 @@ int main(int argc, char** argv) {
   MakeSafetensors({argv[1], "safetensors"});
   MakePlanes({argv[1], "planes"});
   MakeJson({argv[1], "strict_json"});
+  MakeBundles({argv[1], "bundle"});
   return 0;
 }

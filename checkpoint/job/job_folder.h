@@ -3,6 +3,7 @@
 //   <root>/<job uid>/shards/<xxh3-128>.safetensors            job_shards.h
 //   <root>/<job uid>/manifests/<checkpoint>.json              job_manifests.h
 //   <root>/<job uid>/job.json                                 stored_job_file.h
+//   <root>/<job uid>/bundle-<address>                         store/stored_bundle.h
 //   <root>/<job uid>/generations/<number>                     generation_marks.h
 //   <root>/<job uid>/pins/<checkpoint>                        pins.h
 //   <root>/<job uid>/removed/<checkpoint>.json                a copy while a collection decides, sweep.h
@@ -41,6 +42,8 @@ class JobFolder {
   std::string Shards() const { return uid_ + "/shards"; }
   std::string Manifests() const { return uid_ + "/manifests"; }
   std::string JobFile() const { return uid_ + "/job.json"; }
+  // `address` is the address of a bundle.
+  std::string Bundle(const std::string& address) const { return uid_ + "/bundle-" + address; }
   std::string Generations() const { return uid_ + "/generations"; }
   std::string Pins() const { return uid_ + "/pins"; }
   std::string Removed() const { return uid_ + "/removed"; }

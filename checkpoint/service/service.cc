@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/wire/convert.h"
+#include "common/bundle/bundle.h"
 #include "common/log/log.h"
 #include "common/memory/shared_memory.h"
 #include "common/rpc/rpc.h"
@@ -169,11 +170,30 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
   if (!store.ok()) return store.status();
   const auto retention = FromProto(request.retention());
   if (!retention.ok()) return retention.status();
+  // Whoever finds the checkpoint has to find the code of its job as well.
+  if (absl::Status kept = KeepBundle(*store, manifest->job_uid, request.bundle()); !kept.ok()) return kept;
   const auto name = store->PutManifest(*manifest, {.text = request.job_file(), .required = request.needs_job_file()});
   if (!name.ok()) return name.status();
   log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});
   housekeeper_.Due(request.store(), manifest->job_uid, manifest->generation, *retention);
   reply->set_name(*name);
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointService::KeepBundle(Store& store, const std::string& job_uid, const std::string& address) {
+  if (address.empty()) return absl::OkStatus();
+  const auto there = store.HasBundle(job_uid, address);
+  if (!there.ok()) return there.status();
+  if (*there) return absl::OkStatus();
+  const std::string path = common::NodeBundleFile(parts_.node_folder, address);
+  const auto packed =
+      common::ReadFile(*common::PosixFileSystem(), path, static_cast<size_t>(common::kMaxPackedBundleBytes));
+  const absl::Status put = packed.ok() ? store.PutBundle(job_uid, address, *packed) : packed.status();
+  // What is wrong with the store is told by the checkpoint as well.
+  if (packed.ok() && !absl::IsDataLoss(put)) return put;
+  // The bundle is missing or damaged on this node. The state of the job is worth more than its code, which the
+  // coordinator has too.
+  log::Warning("a checkpoint is without the code of its job", {{"job", job_uid}, {"why", std::string(put.message())}});
   return absl::OkStatus();
 }
 

@@ -38,6 +38,8 @@ class CheckpointService final : public v1::Checkpoints::Service {
     Tiers& tiers;
     common::Metrics& metrics;
     std::string address;
+    // `node_folder` is the folder of the node, in which the bundles of jobs are.
+    std::string node_folder;
   };
   explicit CheckpointService(Parts parts);
 
@@ -59,6 +61,8 @@ class CheckpointService final : public v1::Checkpoints::Service {
   // need not stay are collected first.
   absl::Status CheckRoom(const v1::CommitShardRequest& request, int64_t bytes);
   absl::Status DoWriteManifest(const v1::WriteManifestRequest& request, v1::WriteManifestReply* reply);
+  // Puts the bundle with the job's code into the store, if it is not there.
+  absl::Status KeepBundle(Store& store, const std::string& job_uid, const std::string& address);
   absl::Status DoWriteJobFile(const v1::WriteJobFileRequest& request);
   absl::Status DoReadJobFile(const v1::ReadJobFileRequest& request, v1::ReadJobFileReply* reply);
   absl::Status DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply);

@@ -206,7 +206,8 @@ absl::Status Run(const Flags& flags, const WrapFiles& wrap) {
                              .peers = node.peers,
                              .tiers = node.tiers,
                              .metrics = node.metrics,
-                             .address = peers->address()});
+                             .address = peers->address(),
+                             .node_folder = folder->path});
   common::ServerOptions options;
   options.listen = absl::StrCat("unix:", folder->path, "/checkpoint.sock");
   options.max_message_bytes = kMaxServiceMessage;

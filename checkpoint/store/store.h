@@ -32,6 +32,7 @@
 #include "checkpoint/job/job_shards.h"
 #include "checkpoint/job/pins.h"
 #include "checkpoint/job/stored_job_file.h"
+#include "checkpoint/store/stored_bundle.h"
 #include "common/files/file.h"
 
 namespace rekindle::checkpoint {
@@ -84,6 +85,16 @@ class Store {
     return StoredJobFile(In(job_uid)).Put(generation, text);
   }
   absl::StatusOr<std::string> ReadJobFile(const std::string& job_uid) { return StoredJobFile(In(job_uid)).Read(); }
+
+  absl::StatusOr<bool> HasBundle(const std::string& job_uid, const std::string& address) {
+    return StoredBundle(In(job_uid)).IsThere(address);
+  }
+  absl::Status PutBundle(const std::string& job_uid, const std::string& address, const std::string& packed) {
+    return StoredBundle(In(job_uid)).Put(address, packed);
+  }
+  absl::StatusOr<std::string> ReadBundle(const std::string& job_uid, const std::string& address) {
+    return StoredBundle(In(job_uid)).Read(address);
+  }
 
   absl::Status BeginGeneration(const std::string& job_uid, int generation) {
     return GenerationMarks(In(job_uid)).Begin(generation);

@@ -25,6 +25,9 @@ void ResolvePaths(const std::filesystem::path& folder, JobDocument* document) {
   data::ForEachFile(spec->mutable_data(), resolve);
   if (!spec->model().weights().empty()) resolve(*spec->mutable_model()->mutable_weights());
   if (!spec->model().folder().empty()) resolve(*spec->mutable_model()->mutable_folder());
+  // A bundle is an address, or a folder that is packed later.
+  const std::string& bundle = spec->model().bundle();
+  if (!bundle.empty() && !common::IsBundleAddress(bundle)) resolve(*spec->mutable_model()->mutable_bundle());
   if (!has_failed) return;
   document->unread.push_back({document->line, "",
                               absl::StrCat("relative paths are in the folder ", folder.string(),

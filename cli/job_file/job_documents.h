@@ -3,11 +3,13 @@
 #define REKINDLE_CLI_JOB_FILE_JOB_DOCUMENTS_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/job_file/overrides.h"
+#include "common/bundle/pack_folder.h"
 #include "common/spec/yaml.h"
 #include "rekindle/v1/job.pb.h"
 
@@ -22,6 +24,8 @@ struct JobDocument {
   std::map<std::string, int> lines;
   // `flags` maps the path of a field to the flag that gives it.
   std::map<std::string, std::string> flags;
+  // `bundle` is the packed folder that `job` names by its address, once PrepareBundle has packed it (bundle_folder.h).
+  std::shared_ptr<const common::PackedFolder> bundle;
   // `unread` lists what could not be read of the document. If it is not empty, the job is not what its user meant. Line
   // 0 stands for a flag, which the text of the problem names.
   std::vector<common::YamlProblem> unread;

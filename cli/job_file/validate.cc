@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/job_file/bundle_folder.h"
 #include "cli/job_file/problems.h"
 #include "cli/job_file/weights.h"
 
@@ -12,9 +13,11 @@ using coordinator::Facts;
 
 Facts OfflineFacts() { return {.own_files = CheckWeights}; }
 
-// Returns the job with kDigestToCome as the digest of its weights if it has weights without a digest.
+// Returns the job with kDigestToCome as the digest of its weights if it has weights without a digest, and with a
+// stand-in for the address of a bundle that is not packed.
 v1::Job WithDigest(const v1::Job& written) {
   v1::Job job = written;
+  if (!BundleFolderOf(job).empty()) job.mutable_spec()->mutable_model()->set_bundle(kAddressToCome);
   const v1::JobSpec::Model& model = written.spec().model();
   if (model.weights().empty() || !model.weights_digest().empty()) return job;
   job.mutable_spec()->mutable_model()->set_weights_digest(kDigestToCome);
@@ -53,6 +56,10 @@ absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* fi
       continue;
     }
     v1::ValidateJobRequest request;
+    if (absl::Status packed = PrepareBundle(&document); !packed.ok()) {
+      problems.Add(document, std::string(packed.message()));
+      document.job.mutable_spec()->mutable_model()->set_bundle(kAddressToCome);
+    }
     if (absl::Status weights = PrepareWeights(context, &document.job); weights.ok()) {
       *request.mutable_job() = document.job;
     } else {
@@ -84,7 +91,10 @@ absl::Status ValidateOffline(const JobDocuments& file) {
       AddWrongValues(document, &problems);
       continue;
     }
-    for (const coordinator::Problem& problem : CheckAlone(document.job, OfflineFacts()).Problems()) {
+    JobDocument packed = document;
+    if (absl::Status status = PrepareBundle(&packed); !status.ok())
+      problems.Add(document, std::string(status.message()));
+    for (const coordinator::Problem& problem : CheckAlone(packed.job, OfflineFacts()).Problems()) {
       problems.Add(document, problem.text);
     }
   }

@@ -13,8 +13,8 @@
 namespace rekindle::cli {
 
 // Asks the coordinator about each job of the file. Returns the jobs in order, with every default filled in. In `file`,
-// the digests of weights are filled in. INVALID_ARGUMENT lists all problems by line. Other errors say that the
-// coordinator could not be asked.
+// the digests of weights are filled in, and folders of code are packed. INVALID_ARGUMENT lists all problems by line.
+// Other errors say that the coordinator could not be asked.
 absl::StatusOr<std::vector<v1::Job>> Validate(Context& context, JobDocuments* file);
 
 // Makes the checks of a job file that need no coordinator. INVALID_ARGUMENT lists all problems by line.

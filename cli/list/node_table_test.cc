@@ -24,6 +24,14 @@ TEST(NodeTable, SlotsInUseAreShownAmongAll) {
   EXPECT_EQ(cells.back(), "");
 }
 
+TEST(NodeTable, HowCodeOfJobsIsIsolatedIsShown) {
+  v1::Node node = NodeOf(1, 0);
+  node.set_isolation("uid+landlock");
+  EXPECT_THAT(NodeCells(node), testing::Contains("uid+landlock"));
+  const std::string table = NodeTable({NodeCells(node)}).Text(200);
+  EXPECT_THAT(table, testing::HasSubstr("ISOLATION"));
+}
+
 TEST(NodeTable, SlotsThatHaveFailedAreCountedAndTheFirstSaysWhy) {
   v1::Node node = NodeOf(8, 2);
   node.set_reason("may be taken");

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/local/program_supervisor.h"
 #include "cli/shared/context.h"
+#include "common/agreed/allow_code.h"
 #include "common/files/file.h"
 #include "common/files/home_folder.h"
 #include "common/memory/memory.h"
@@ -51,6 +52,9 @@ struct Flags {
   std::vector<std::string> pools;
   // `python` is the interpreter for users' own models.
   std::string python;
+  // `allow_code` says whether jobs may bring code of their own. If it is empty, they may, because everything is on
+  // loopback.
+  std::string allow_code;
 };
 
 constexpr char kNoPage[] = "off";
@@ -172,10 +176,35 @@ void CheckLength(const std::string& root, const Flags& flags) {
                                           std::to_string(common::kLongestUnixPath - below) + ": use a shorter folder");
 }
 
+// Returns the absolute path of the interpreter for users' own models, or nothing. Machines of local pools inherit it
+// from the coordinator, in a variable of this process's environment. Throws CLI::ValidationError (wrong use) if it
+// cannot be run.
+std::string TakePython(const Flags& flags) {
+  if (flags.python.empty()) return "";
+  if (access(flags.python.c_str(), X_OK) != 0) {
+    throw CLI::ValidationError("--python", flags.python + " is not an executable file: name a Python interpreter");
+  }
+  // Links in the path stay, because a virtual environment is known by the path of its interpreter.
+  const std::string python = std::filesystem::absolute(flags.python).lexically_normal();
+  setenv(fleet::kPythonVariable, python.c_str(), 1);
+  return python;
+}
+
 // Returns whether a command in another terminal needs no --endpoint to call the coordinator at `endpoint`.
 bool IsWhereCommandsLook(const std::string& endpoint) {
   const auto connection = ResolveConnection({});
   return connection.ok() && connection->endpoint == endpoint;
+}
+
+std::vector<std::string> CoordinatorCommand(const Flags& flags, const std::string& root, int port, int web_port) {
+  std::vector<std::string> argv = {fleet::Beside() / "rekindle-coordinator", "--data", root + "/coordinator",
+                                   "--listen", "127.0.0.1:" + std::to_string(port)};
+  if (!flags.fleet.empty()) {
+    argv.insert(argv.end(), {"--fleet", std::filesystem::absolute(flags.fleet), "--end-local-machines"});
+  }
+  if (web_port != 0) argv.insert(argv.end(), {"--web", absl::StrCat("127.0.0.1:", web_port)});
+  if (!flags.allow_code.empty()) argv.insert(argv.end(), {"--allow-code", flags.allow_code});
+  return argv;
 }
 
 absl::Status Up(Context& context, const Flags& flags) {
@@ -186,6 +215,7 @@ absl::Status Up(Context& context, const Flags& flags) {
   umask(0077);
   const std::string root = std::filesystem::absolute(flags.dir);
   CheckLength(root, flags);
+  const std::string python = TakePython(flags);
   // The lock on the folder is taken before anything in the folder is changed. The folder may belong to another
   // `rekindle up`, which must not be disturbed.
   const auto held = coordinator::DataFolder::Open(root, {.holder = "another `rekindle up`", .flag = "--dir"});
@@ -196,12 +226,7 @@ absl::Status Up(Context& context, const Flags& flags) {
   const int port = flags.port != 0 ? flags.port : FreePort();
   const std::string endpoint_file = root + "/coordinator/endpoint";
   ProgramSupervisor supervisor(root);
-  std::vector<std::string> argv = {fleet::Beside() / "rekindle-coordinator", "--data", root + "/coordinator",
-                                   "--listen", "127.0.0.1:" + std::to_string(port)};
-  if (!flags.fleet.empty()) {
-    argv.insert(argv.end(), {"--fleet", std::filesystem::absolute(flags.fleet), "--end-local-machines"});
-  }
-  if (web_port != 0) argv.insert(argv.end(), {"--web", absl::StrCat("127.0.0.1:", web_port)});
+  std::vector<std::string> argv = CoordinatorCommand(flags, root, port, web_port);
   absl::Status status =
       supervisor.Start({.name = "coordinator", .argv = std::move(argv), .log = root + "/logs/coordinator.log"});
   if (!status.ok()) return status;
@@ -225,7 +250,8 @@ absl::Status Up(Context& context, const Flags& flags) {
                         .coordinator = *endpoint,
                         .pool = pool,
                         .memory = share,
-                        .python = flags.python});
+                        .python = python,
+                        .allow_code = flags.allow_code});
     if (!status.ok()) return status;
   }
   if (context.json()) {
@@ -269,6 +295,9 @@ void AddUpVerb(CLI::App& app, Context& context) {
   verb->add_option("--pool", flags->pools, "Pool of the fleet file that the workers are of; given twice: in turn");
   verb->add_option("--python", flags->python, "The Python, with torch and the package rekindle, for your own models")
       ->type_name("PATH");
+  verb->add_option("--allow-code", flags->allow_code,
+                   "off, on or unisolated: whether jobs may bring code of their own; default: on")
+      ->check(CLI::IsMember({common::kCodeOff, common::kCodeOn, common::kCodeUnisolated}));
   context.OnRun(verb, [flags, &context] { return Up(context, *flags); });
 }
 

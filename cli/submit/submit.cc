@@ -35,6 +35,7 @@ void PrintJob(const Context& context, const v1::Job& job) {
   const v1::JobStatus& s = job.status();
   std::cout << job.name() << "  " << StateName(s.state()) << "  (uid " << job.uid() << ")\n";
   if (!s.reason().empty()) std::cout << "  reason       " << Printable(s.reason()) << "\n";
+  std::cout << TracebackText(s);
   if (!s.owner().empty()) std::cout << "  owner        " << Printable(s.owner()) << "\n";
   std::cout << "  step         " << s.step() << " of " << s.resolved_spec().training().steps() << ", generation "
             << s.generation() << "\n";
@@ -61,6 +62,7 @@ void PrintJob(const Context& context, const v1::Job& job) {
               << m.micro_batch_end() - m.micro_batch_begin() << " micro-batches from " << m.micro_batch_begin();
     if (m.micro_batch_seconds() > 0) std::cout << ", " << Fixed(1e3 * m.micro_batch_seconds(), 1) << " ms each";
     if (!m.straggler().empty()) std::cout << ", straggler (" << Printable(m.straggler()) << ")";
+    if (!m.note().empty()) std::cout << ", " << Printable(m.note());
     std::cout << "\n";
   }
   for (const v1::LeverStatus& lever : s.levers()) {

@@ -5,8 +5,10 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "cli/submit/job_file_verbs.h"
 #include "cli/testing/job_documents_testing.h"
 
@@ -184,6 +186,41 @@ TEST_F(VerbsTest, WeightsAreLookedAtByTheCommandInEitherCase) {
   EXPECT_EQ(Run({"validate", "--offline", path}), kFailed);
   EXPECT_THAT(err_, HasSubstr(path + ":5: spec.model.weights: "));
   EXPECT_THAT(err_, HasSubstr(path + ":4: spec.training.clip_norm: -1 is out of range"));
+}
+
+// The program that stands for the interpreter writes its arguments and a report, and ends with the code in its name.
+// For a script it writes the job that the script would describe.
+TEST_F(VerbsTest, TwiceRunsTheCheckOfATaskAndTellsItsOutcome) {
+  with_coordinator_ = false;
+  const std::string own =
+      absl::StrCat("name: a\nspec:\n  seed: 9\n  model: {python: 'train:task', folder: ", folder_,
+                   ", interpreter: /none}\n  training: {steps: 5, global_batch: 12, micro_batch: 6, reduce: fp32}\n");
+  const std::string job = Write(own, "own.yaml");
+  const auto interpreter = [&](int code) {
+    const std::string path =
+        Write(absl::StrCat("#!/bin/sh\nif [ \"$1\" != -m ]; then cp ", job, " \"$REKINDLE_DESCRIBE\"; exit; fi\n",
+                           "echo \"$@\"\necho the report\nexit ", code, "\n"),
+              absl::StrCat("py", code));
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  };
+  EXPECT_EQ(Run({"validate", "--twice", "--python", interpreter(0), job}), kOk) << err_;
+  const std::string report = absl::StrCat("-m rekindle.check --micro-batch 6 --seed 9 --precision fp32 --inexact -- ",
+                                          folder_, " train:task\nthe report\n");
+  EXPECT_EQ(out_, report);
+  const std::string script = Write("", "train.py");
+  EXPECT_EQ(Run({"validate", "--twice", "--python", interpreter(1), script}), kFailed);
+  EXPECT_EQ(out_, report);
+  EXPECT_THAT(err_, HasSubstr("the result of train:task depends on more than weights and samples"));
+  EXPECT_EQ(Run({"validate", "--twice", "--python", interpreter(2), script}), kFailed);
+  EXPECT_THAT(err_, HasSubstr("train:task cannot be trained"));
+  EXPECT_EQ(Run({"validate", "--twice", "--python", interpreter(9), script}), kFailed);
+  EXPECT_THAT(err_, HasSubstr("ended with exit code 9"));
+  EXPECT_EQ(Run({"validate", "--twice", job}), kFailed);
+  EXPECT_THAT(err_, HasSubstr("/none")) << "the job names its interpreter";
+  EXPECT_EQ(Run({"validate", "--twice", Write(Good("b"))}), kFailed);
+  EXPECT_THAT(err_, HasSubstr("has no model of its own (spec.model.python)"));
+  EXPECT_EQ(Run({"validate", "--python", interpreter(0), job}), kWrongUse);
 }
 
 }  // namespace

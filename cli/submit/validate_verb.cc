@@ -6,6 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "cli/job_file/validate.h"
 #include "cli/submit/job_file_verbs.h"
+#include "cli/submit/own_task_check.h"
+#include "cli/submit/script.h"
 #include "cli/text/json_list.h"
 #include "cli/text/safe_text.h"
 
@@ -14,10 +16,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr char kDefaultPython[] = "python3";
+
 struct Flags {
   std::vector<std::string> files;
   std::vector<std::string> sets;
   bool offline = false;
+  // With `twice`, the tasks of users' own models are checked too, by the interpreter `python`.
+  bool twice = false;
+  std::string python;
 };
 
 void PrintOfflineJson(const std::vector<JobDocuments>& files) {
@@ -72,7 +79,38 @@ void PrintChecked(bool json, const std::vector<v1::Job>& jobs) {
   list.Finish();
 }
 
+// Checks the tasks of all files, which are job files and scripts that describe a job. The jobs are validated before,
+// without a coordinator.
+absl::Status RunTwice(Context& context, const Flags& flags) {
+  std::vector<Override> overrides;
+  for (const std::string& argument : flags.sets) overrides.push_back(ParseOverride(argument));
+  std::vector<OwnTask> tasks;
+  for (const std::string& path : flags.files) {
+    const absl::StatusOr<JobDocuments> file =
+        IsScript(path) ? DescribeScript(path, flags.python.empty() ? kDefaultPython : flags.python, overrides)
+                       : ReadJobDocuments(path, overrides);
+    if (!file.ok()) return file.status();
+    if (absl::Status wrong = ValidateOffline(*file); !wrong.ok()) return wrong;
+    const absl::StatusOr<std::vector<OwnTask>> found = TasksOf(*file);
+    if (!found.ok()) return found.status();
+    if (found->empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " has no model of its own (spec.model.python), and --twice is for such a model alone"));
+    }
+    tasks.insert(tasks.end(), found->begin(), found->end());
+  }
+  if (context.json() && tasks.size() > 1) {
+    return absl::InvalidArgumentError("--twice with -o json is for one task: give each a command of its own");
+  }
+  for (OwnTask& task : tasks) {
+    if (!flags.python.empty()) task.interpreter = flags.python;
+    if (absl::Status status = RunCheck(task, context.json()); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run(Context& context, const Flags& flags) {
+  if (flags.twice) return RunTwice(context, flags);
   std::vector<Override> overrides;
   for (const std::string& argument : flags.sets) overrides.push_back(ParseOverride(argument));
   std::vector<JobDocuments> files;
@@ -103,10 +141,16 @@ void AddValidateVerb(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("validate", "Check job files as submit does, and print them with every default");
   verb->footer(
       "Refuses what submit would refuse, in the same words, and changes nothing. With --offline no coordinator is "
-      "asked: "
-      "what needs its settings, files, nodes, prices or jobs is listed as not checked.");
+      "asked: what needs its settings, files, nodes, prices or jobs is listed as not checked. --twice asks no "
+      "coordinator either, and runs the code of the model here.");
   verb->add_option("JOB.yaml", flags->files, "Job files; - is standard input; each YAML document is a job")->required();
   verb->add_flag("--offline", flags->offline, "Make the checks that need no coordinator: fit for a pre-commit hook");
+  CLI::Option* twice = verb->add_flag(
+      "--twice", flags->twice,
+      "Also compute micro-batches of a model of your own several times, and show what differs; takes scripts .py too");
+  verb->add_option("--python", flags->python, "The interpreter for --twice (that of the job, or python3)")
+      ->needs(twice)
+      ->check(CLI::ExistingFile);
   AddSetFlag(verb, &flags->sets);
   context.OnRun(verb, [flags, &context] { return Run(context, *flags); });
 }

@@ -15,6 +15,22 @@ TEST(JobTextTest, ModelsOfRowsAndImagesCountSamples) {
   EXPECT_EQ(UnitOf(spec), "sample");
 }
 
+TEST(JobTextTest, OwnModelsCountSamples) {
+  v1::JobSpec spec;
+  spec.mutable_model()->set_python("train:task");
+  EXPECT_EQ(UnitOf(spec), "sample");
+}
+
+TEST(JobTextTest, ATracebackIsShownLineByLineAndCannotWriteElsewhere) {
+  v1::JobStatus status;
+  EXPECT_EQ(TracebackText(status), "");
+  status.set_traceback("  File \"train.py\", line 3, in loss\nValueError: \x1b[2Jodd\n");
+  EXPECT_EQ(TracebackText(status),
+            "  the lines of the job's own code:\n"
+            "      File \"train.py\", line 3, in loss\n"
+            "    ValueError: ?[2Jodd\n");
+}
+
 TEST(JobTextTest, EndedStates) {
   EXPECT_TRUE(Ended(v1::SUCCEEDED));
   EXPECT_TRUE(Ended(v1::FAILED));

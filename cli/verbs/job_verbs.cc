@@ -84,7 +84,8 @@ void AddJobVerbs(CLI::App& app, Context& context) {
             &Stub::AdoptJob);
   auto resume = std::make_shared<v1::JobRequest>();
   CLI::App* verb =
-      AddChange(app, context, "resume", "Go on with a paused job, or one that waits for a checkpoint or its final save",
+      AddChange(app, context, "resume",
+                "Go on with a job that is paused or has failed, or one that waits for a checkpoint or its final save",
                 &Stub::ResumeJob, resume);
   verb->add_option_function<double>(
           "--budget", [resume](double budget) { resume->set_budget(budget); },

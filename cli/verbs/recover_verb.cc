@@ -1,5 +1,6 @@
 // Implements the verb recover.
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -96,6 +97,7 @@ void PrintNext(const std::string& data) {
 
 absl::Status Recover(Context& context, const RecoverFlags& flags) {
   std::vector<coordinator::StoredJob> all;
+  std::map<std::string, checkpoint::Store> stores;
   for (const std::string& uri : flags.stores) {
     auto store = OpenStore(uri);
     if (!store.ok()) return store.status();
@@ -110,6 +112,7 @@ absl::Status Recover(Context& context, const RecoverFlags& flags) {
     if (!context.json())
       std::cout << "store " << uri << ": " << jobs->size() << (jobs->size() == 1 ? " job\n" : " jobs\n");
     for (coordinator::StoredJob& job : *jobs) all.push_back(std::move(job));
+    stores.emplace(uri, *std::move(store));
   }
   coordinator::RecoverOptions options = flags.options;
   options.run = {flags.run.begin(), flags.run.end()};
@@ -118,9 +121,19 @@ absl::Status Recover(Context& context, const RecoverFlags& flags) {
   if (!recovered.ok()) return recovered.status();
   std::string data;
   if (!flags.data.empty()) {
-    const auto made = coordinator::MakeRecovered(*recovered, flags.data);
+    std::map<std::string, absl::Status> without_code;
+    const auto made = coordinator::MakeRecovered(
+        *recovered, flags.data,
+        [&](const coordinator::StoredJob& job, const std::string& address) {
+          return stores.at(job.store).ReadBundle(job.uid, address);
+        },
+        &without_code);
     if (!made.ok()) return made.status();
     data = *made;
+    for (const auto& [uid, why] : without_code) {
+      std::cerr << "job " << Printable(uid) << " is without its code, so only nodes that have it already can run it: "
+                << Printable(std::string(why.message())) << "\n";
+    }
   }
   if (context.json()) {
     PrintJson(*recovered, data, options.unix_now);

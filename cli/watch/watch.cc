@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/text/job_text.h"
 #include "cli/text/safe_text.h"
 #include "cli/watch/job_feed.h"
 #include "cli/watch/printer.h"
@@ -63,7 +64,9 @@ void AddWatchVerb(CLI::App& app, Context& context) {
       "Ctrl-C stops watching; the job goes on (exit code 130).");
   context.OnRun(verb, [job, &context]() -> absl::Status {
     v1::Job last;
-    return WatchJob(context, *job, &last);
+    const absl::Status status = WatchJob(context, *job, &last);
+    if (!context.json()) std::cout << TracebackText(last.status());
+    return status;
   });
 }
 

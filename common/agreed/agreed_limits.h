@@ -21,6 +21,16 @@ inline constexpr int kSearchingMicroBatch = -1;
 // What a trainer says of why it ends itself has at most `kLongestLastWords` bytes. What is longer is cut.
 inline constexpr size_t kLongestLastWords = 1024;
 
+// The traceback of users' own code that a job keeps has at most `kLongestTraceback` bytes. What is longer is cut.
+inline constexpr size_t kLongestTraceback = 16 << 10;
+
+// A micro-batch of the user's own model has at most `kMostOwnSamples` samples, because a request to the process that
+// runs the model has room for no more of their numbers.
+inline constexpr int kMostOwnSamples = 8000;
+
+// A job with the user's own model may ask for at most `kMostDataWorkers` data processes beside each trainer.
+inline constexpr int kMostDataWorkers = 64;
+
 }  // namespace rekindle::common
 
 #endif  // REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_

@@ -11,5 +11,12 @@ TEST(Sha256Test, IsThatOfTheStandard) {
   EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+TEST(Sha256Test, PiecesHaveTheHashOfTheWhole) {
+  Sha256Hasher hasher;
+  for (const char* piece : {"a", "", "bc"}) hasher.Update(piece);
+  EXPECT_EQ(hasher.Hex(), Sha256Hex("abc"));
+  EXPECT_EQ(Sha256Hasher().Hex(), Sha256Hex(""));
+}
+
 }  // namespace
 }  // namespace rekindle::common

@@ -63,6 +63,7 @@ absl::StatusOr<CommandResult> RunToEnd(const CommandOptions& options) {
   spawn.keep_stderr = options.keep_stderr;
   spawn.new_group = true;
   spawn.parent_death_signal = SIGKILL;
+  if (options.confine) options.confine(&spawn);
   absl::StatusOr<PendingChild> child = PendingChild::Start(spawn);
   if (!child.ok()) return child.status();
   const absl::StatusOr<Process> process = Process::Open(child->identity());

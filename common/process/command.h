@@ -3,6 +3,7 @@
 #define REKINDLE_COMMON_PROCESS_COMMAND_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct CommandOptions {
   size_t max_bytes = 4096;
   // If `keep_stderr` is set, the program's stderr is that of this process. Otherwise it is a part of the output.
   bool keep_stderr = false;
+  // If `confine` is set, it says how the program is confined (SpawnOptions::confine).
+  std::function<void(SpawnOptions* spawn)> confine;
 };
 
 struct CommandResult {

@@ -79,7 +79,31 @@ struct ChildPlan {
   int parent_death_signal;
   pid_t parent;
   int gate;
+  const std::vector<int>* kept;
+  const char* (*confine)(const void*);
+  const void* confine_with;
 };
+
+// Has the kernel signal this process when its parent ends. If the parent has ended already, no signal would come, so
+// the process ends itself.
+void DieWithParent(const ChildPlan& plan) {
+  if (plan.parent_death_signal == 0) return;
+  prctl(PR_SET_PDEATHSIG, plan.parent_death_signal);
+  if (getppid() != plan.parent) _exit(125);
+}
+
+// Makes the kept descriptors 3, 4 and so on. Returns the first number after them. All others are closed by the caller.
+unsigned MoveKept(const std::vector<int>& kept) {
+  const auto count = static_cast<int>(kept.size());
+  int copies[SpawnOptions::kMostKept];
+  // A kept descriptor may have a number that another one gets, so all are first copied to numbers that none gets.
+  for (int i = 0; i < count; ++i) {
+    copies[i] = fcntl(kept[static_cast<size_t>(i)], F_DUPFD, STDERR_FILENO + 1 + count);
+    if (copies[i] < 0) _exit(125);
+  }
+  for (int i = 0; i < count; ++i) dup2(copies[i], STDERR_FILENO + 1 + i);
+  return static_cast<unsigned>(STDERR_FILENO + 1 + count);
+}
 
 // Runs the child. All signals are blocked on entry. So no handler of the parent, and no signal that the child has to
 // block, can act before the child has set its own signal actions and mask.
@@ -91,11 +115,7 @@ struct ChildPlan {
   if (plan.new_session) setsid();
   if (plan.session_nice > 0) SetSessionNice(plan.session_nice);
   if (plan.new_group) setpgid(0, 0);
-  if (plan.parent_death_signal != 0) {
-    prctl(PR_SET_PDEATHSIG, plan.parent_death_signal);
-    // If the parent ended before the call of prctl, its death will send no signal, so the child ends itself.
-    if (getppid() != plan.parent) _exit(125);
-  }
+  DieWithParent(plan);
   char go = 0;
   ssize_t got;
   do {
@@ -107,7 +127,16 @@ struct ChildPlan {
     dup2(plan.output_fd, STDOUT_FILENO);
     if (!plan.keep_stderr) dup2(plan.output_fd, STDERR_FILENO);
   }
-  close_range(STDERR_FILENO + 1, ~0U, 0);
+  if (plan.confine != nullptr) {
+    const char* const failed = plan.confine(plan.confine_with);
+    if (failed != nullptr) {
+      [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, failed, std::strlen(failed));
+      _exit(126);
+    }
+    // The kernel forgets the signal when the process becomes another user's.
+    DieWithParent(plan);
+  }
+  close_range(MoveKept(*plan.kept), ~0U, 0);
   execve(plan.argv[0], plan.argv.data(), plan.environment.data());
   static constexpr char kMessage[] = "cannot execute the program: it is missing or not executable\n";
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
@@ -258,6 +287,9 @@ int ReadSignal(int fd) {
 
 absl::StatusOr<PendingChild> PendingChild::Start(const SpawnOptions& options) {
   if (options.argv.empty()) return absl::InvalidArgumentError("nothing to execute: argv is empty");
+  if (options.kept_fds.size() > SpawnOptions::kMostKept) {
+    return absl::InvalidArgumentError("too many descriptors are to be kept");
+  }
   int gate[2];
   if (pipe2(gate, O_CLOEXEC) != 0) return ErrnoError("pipe");
   UniqueFd read_end(gate[0]);
@@ -273,7 +305,10 @@ absl::StatusOr<PendingChild> PendingChild::Start(const SpawnOptions& options) {
                     .new_group = options.new_group,
                     .parent_death_signal = options.parent_death_signal,
                     .parent = getpid(),
-                    .gate = gate[0]};
+                    .gate = gate[0],
+                    .kept = &options.kept_fds,
+                    .confine = options.confine,
+                    .confine_with = options.confine_with};
   sigemptyset(&plan.mask);
   for (const int signal : options.blocked_signals) sigaddset(&plan.mask, signal);
   sigset_t all;

@@ -116,6 +116,14 @@ struct SpawnOptions {
   int parent_death_signal = 0;
   // `blocked_signals` is the child's signal mask. Its signal actions are the default ones.
   std::vector<int> blocked_signals;
+  // `kept_fds` become the child's descriptors 3, 4 and so on, in this order. There are at most kMostKept.
+  static constexpr size_t kMostKept = 8;
+  std::vector<int> kept_fds;
+  // If `confine` is set, the child calls it right before its exec. It may make only async-signal-safe calls. It returns
+  // what went wrong, and the child then ends with exit code 126 and that line on its stderr, or null. What
+  // `confine_with` points to must live until Start() returns.
+  const char* (*confine)(const void* with) = nullptr;
+  const void* confine_with = nullptr;
 };
 
 // Sets the share of the processor that this process's session gets beside other sessions. `nice` is from 0 (the usual
@@ -126,8 +134,8 @@ struct SpawnOptions {
 bool SetSessionNice(int nice);
 
 // A `PendingChild` is a child that waits before its exec, so that its identity can be recorded first. If this object or
-// this process goes away before Release(), the child ends without running anything. Descriptors other than 0, 1 and 2
-// are closed.
+// this process goes away before Release(), the child ends without running anything. Descriptors other than 0, 1, 2 and
+// those that are kept are closed.
 class PendingChild {
  public:
   static absl::StatusOr<PendingChild> Start(const SpawnOptions& options);

@@ -198,6 +198,45 @@ TEST(PendingChild, MissingProgramIsExitCode127) {
   EXPECT_EQ(process->Reap()->code, 127);
 }
 
+TEST(PendingChild, KeptDescriptorsGetNumbersInTheirOrder) {
+  // The pipes have the numbers that the kept descriptors get, in another order.
+  int first[2], second[2];
+  ASSERT_EQ(pipe2(first, O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(second, O_CLOEXEC), 0);
+  SpawnOptions options;
+  options.kept_fds = {second[1], first[1], second[1]};
+  const ProcessIdentity child = StartShell("printf b >&3; printf a >&4; printf c >&5; printf d >&6", options);
+  const auto process = Process::Open(child);
+  ASSERT_TRUE(process.ok());
+  ASSERT_TRUE(WaitReadable(process->fd()));
+  EXPECT_NE(process->Reap()->code, 0) << "nothing else is open";
+  for (const int end : {first[1], second[1]}) close(end);
+  EXPECT_EQ(ReadAll(first[0]), "a");
+  EXPECT_EQ(ReadAll(second[0]), "bc");
+  for (const int end : {first[0], second[0]}) close(end);
+  options.kept_fds.assign(SpawnOptions::kMostKept + 1, STDERR_FILENO);
+  options.argv = {"/bin/true"};
+  EXPECT_FALSE(PendingChild::Start(options).ok());
+}
+
+TEST(PendingChild, AChildThatCannotBeConfinedRunsNothing) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+  for (const char* const failed : {"not confined\n", static_cast<const char*>(nullptr)}) {
+    SpawnOptions options;
+    options.output_fd = pipe_ends[1];
+    options.confine = [](const void* with) { return *static_cast<const char* const*>(with); };
+    options.confine_with = &failed;
+    const auto process = Process::Open(StartShell("echo runs", options));
+    ASSERT_TRUE(process.ok());
+    ASSERT_TRUE(WaitReadable(process->fd()));
+    EXPECT_EQ(process->Reap()->code, failed != nullptr ? 126 : 0);
+  }
+  close(pipe_ends[1]);
+  EXPECT_EQ(ReadAll(pipe_ends[0]), "not confined\nruns\n");
+  close(pipe_ends[0]);
+}
+
 TEST(Subreaper, OrphansBecomeChildren) {
   ASSERT_TRUE(BecomeSubreaper().ok());
   int pipe_fds[2];

@@ -13,6 +13,8 @@ std::string SpecDigest(v1::JobSpec resolved) {
   resolved.mutable_model()->clear_weights();
   resolved.mutable_model()->clear_folder();
   resolved.mutable_model()->clear_interpreter();
+  resolved.mutable_model()->clear_data_workers();
+  resolved.mutable_model()->clear_env_from();
   resolved.mutable_data()->clear_fingerprint();
   resolved.mutable_training()->clear_activations();
   resolved.mutable_training()->clear_optimizer_state();

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/agreed/amounts.h"
 #include "coordinator/core/account/costs.h"
+#include "coordinator/core/choices/own_models.h"
 #include "coordinator/core/choices/precision.h"
 #include "coordinator/core/generation/final_state_status.h"
 #include "coordinator/core/generation/finishing.h"
@@ -15,6 +16,7 @@
 #include "coordinator/core/state/job_end.h"
 #include "coordinator/core/stopping/budget.h"
 #include "coordinator/core/stopping/halting.h"
+#include "coordinator/core/stopping/reopening.h"
 #include "coordinator/core/taken_over/recovered.h"
 #include "coordinator/core/taken_over/set_aside.h"
 
@@ -51,6 +53,11 @@ Job* FindOrRefuse(Turn& turn, const std::string& uid, bool settles = false) {
   return nullptr;
 }
 
+bool HasFailed(const State& state, const std::string& uid) {
+  const auto job = state.jobs.find(uid);
+  return job != state.jobs.end() && job->second.record.job().status().state() == v1::FAILED;
+}
+
 // Returns OK where a new job may have the name of `job`.
 absl::Status CheckName(const State& state, const v1::Job& job) {
   const std::string& name = job.name();
@@ -76,6 +83,10 @@ absl::Status CheckSubmit(const State& state, SubmitCheck what, const v1::JobReco
       const std::string unfit = state.tunables.refuse_unfit_precision ? UnfitPrecision(state, spec) : "";
       return unfit.empty() ? absl::OkStatus() : absl::InvalidArgumentError(unfit);
     }
+    case SubmitCheck::kOwnModel: {
+      const std::string unfit = UnfitForOwnModel(state, spec);
+      return unfit.empty() ? absl::OkStatus() : absl::InvalidArgumentError(unfit);
+    }
     case SubmitCheck::kBudget:
       return CheckBudget(state, spec, unix_now);
     case SubmitCheck::kGoals:
@@ -85,8 +96,8 @@ absl::Status CheckSubmit(const State& state, SubmitCheck what, const v1::JobReco
 }
 
 void Submit(Turn& turn, const v1::JobRecord& record) {
-  for (const SubmitCheck what :
-       {SubmitCheck::kName, SubmitCheck::kPrecision, SubmitCheck::kBudget, SubmitCheck::kGoals}) {
+  for (const SubmitCheck what : {SubmitCheck::kName, SubmitCheck::kPrecision, SubmitCheck::kOwnModel,
+                                 SubmitCheck::kBudget, SubmitCheck::kGoals}) {
     turn.effects.status = CheckSubmit(turn.state, what, record, UnixNow(turn));
     if (!turn.effects.status.ok()) return;
   }
@@ -134,9 +145,23 @@ void Pause(Turn& turn, const std::string& uid) {
   turn.Emit(job, "pausing", text);
 }
 
+// Returns OK where the record of a job that has failed allows it to go on.
+absl::Status CheckFailed(const Job& job, bool old_is_gone) {
+  if (AwaitsOld(job) && !old_is_gone) return absl::FailedPreconditionError(DescribeAwaitedOld(job));
+  // The records of jobs that are over are not looked at when the coordinator starts.
+  const std::string flaw = FindFlawInRecord(job);
+  if (flaw.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("job ", job.record.job().name(), " cannot go on, because ", flaw, ": submit it anew"));
+}
+
 void Resume(Turn& turn, const ResumeJob& verb) {
-  Job* job = FindOrRefuse(turn, verb.uid, verb.old_is_gone);
+  // A job that has failed is opened again only when nothing else refuses the verb.
+  const bool has_failed = HasFailed(turn.state, verb.uid);
+  Job* job = has_failed ? &turn.state.jobs.at(verb.uid) : FindOrRefuse(turn, verb.uid, verb.old_is_gone);
   if (job == nullptr) return;
+  if (has_failed) turn.effects.status = CheckFailed(*job, verb.old_is_gone);
+  if (!turn.effects.status.ok()) return;
   if (!common::IsAmount(verb.budget)) {
     turn.effects.status = absl::InvalidArgumentError("budget: must be above 0, or left out to keep it as it is");
     return;
@@ -164,11 +189,14 @@ void Resume(Turn& turn, const ResumeJob& verb) {
   }
   if (turn.effects.status.ok()) turn.effects.status = CheckSetAside(*job);
   if (turn.effects.status.ok()) turn.effects.status = CheckResume(turn, *job);
+  if (turn.effects.status.ok() && has_failed) turn.effects.status = Reopen(turn, verb.uid);
   if (!turn.effects.status.ok()) return;
   if (AwaitsOld(*job)) turn.effects.status = GiveOldUp(turn, *job);
   if (!turn.effects.status.ok()) return;
   if (!verb.from.empty()) BeginLine(turn, *job, verb.from);
   if (!job->record.want_paused()) return;
+  // A job that had failed has its name again.
+  turn.state.newest[job->record.job().name()] = verb.uid;
   job->record.set_want_paused(false);
   job->record.clear_budget_stop();
   ForgetRetries(job->record);

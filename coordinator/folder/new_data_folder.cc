@@ -23,12 +23,16 @@ constexpr char kDatabase[] = "state.db";
 // that name.
 constexpr char kUnfinished[] = "state.db.restoring";
 
+// Bundles are written before the database. They are named by their content, so those of an earlier try do no harm.
+constexpr char kBundles[] = "bundles";
+
 // Returns those of `names`, the files in a folder, that make the folder count as not empty. What an earlier restore or
 // recover has left does not count, nor does what a fresh file system has.
 std::vector<std::string> Others(const std::vector<std::string>& names) {
   std::vector<std::string> others;
   for (const std::string& name : names) {
-    if (name != "lock" && name != "lost+found" && !absl::StartsWith(name, kUnfinished)) others.push_back(name);
+    const bool is_left = name == "lock" || name == "lost+found" || name == kBundles;
+    if (!is_left && !absl::StartsWith(name, kUnfinished)) others.push_back(name);
   }
   return others;
 }

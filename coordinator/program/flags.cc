@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "common/agreed/allow_code.h"
 #include "common/agreed/release.h"
 #include "common/spec/flag_values.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr uint64_t kSmallestLog = 1 << 20;
 constexpr uint64_t kLargestLog = uint64_t{1} << 50;
+constexpr uint64_t kSmallestBundles = 1 << 20;
+constexpr uint64_t kSmallestBundleRate = 64 << 10;
 
 void AddNetworkFlags(CLI::App& app, Flags& flags) {
   CoordinatorServer::Options& options = flags.options;
@@ -38,6 +41,12 @@ void AddJobFlags(CLI::App& app, CoordinatorServer::Options& options) {
   app.add_option("--data-root", options.data_roots,
                  "A folder that jobs may read; may be given several times. Default: on loopback /, else what each node "
                  "says (rekindle-worker --data-root)");
+  app.add_option(
+         "--allow-code", options.allow_code,
+         "off, on or unisolated: whether jobs may bring code of their own, such as a Python model. Each node has "
+         "the same flag, and only with `unisolated` there it runs such code without isolation beyond loopback. "
+         "Default: on where this coordinator is on loopback, else off")
+      ->check(CLI::IsMember({common::kCodeOff, common::kCodeOn, common::kCodeUnisolated}));
   app.add_option("--store-endpoint", options.store_endpoints,
                  "HOST[:PORT] of an object store of your own, which jobs may name by endpoint_override; may be given "
                  "several times. That of --default-store is one, and on loopback all on loopback are");
@@ -82,6 +91,17 @@ void AddKeepingFlags(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(kSmallestLog, kLargestLog))
       ->type_name("SIZE")
       ->default_str("4GiB");
+  app.add_option("--bundles-total", options.bundle_bytes,
+                 "Bytes that are kept in --data of the bundles of users' own models, at most a tenth of its disk")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(kSmallestBundles, kLargestLog))
+      ->type_name("SIZE")
+      ->default_str("4GiB");
+  app.add_option("--bundles-rate", options.bundle_rate, "Bytes of bundles that are moved in a second at most")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(kSmallestBundleRate, kLargestLog))
+      ->type_name("SIZE")
+      ->default_str("64MiB");
   app.add_option("--alert-webhook", options.alert_webhook,
                  "http or https URL that gets a POST for each alert about a budget (REKINDLE_ALERT_WEBHOOK)");
 }

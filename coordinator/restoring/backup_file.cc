@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/bundle/bundle.h"
 #include "common/text/printable.h"
 #include "common/text/strict_json.h"
 
@@ -12,7 +16,12 @@ namespace rekindle::coordinator {
 namespace {
 
 constexpr std::string_view kMagic = "rekindle-backup\n";
-constexpr int kFormat = 1;
+// Only a backup with bundles has the newest format.
+constexpr int kFormat = 2;
+constexpr int kFormatWithoutBundles = 1;
+// The oldest release that reads a backup with bundles.
+constexpr char kReleaseOfBundles[] = "0.2.0";
+constexpr size_t kMaxBundleLineBytes = 80;
 constexpr size_t kHashDigits = 32;
 constexpr size_t kMaxPreambleBytes = kMagic.size() + kMaxBackupHeaderBytes + 1 + kHashDigits + 1;
 
@@ -57,6 +66,9 @@ absl::StatusOr<BackupHeader> ParseHeader(std::string_view line) {
   const bool read = identity.ok() && ReadNumber(*parsed, "taken_at", 0, &header.taken_at) &&
                     ReadNumber(*parsed, "schema", 0, &header.schema) && ReadNumber(*parsed, "bytes", 1, &header.bytes);
   if (!read) return Damaged("its header lacks a field, or has an impossible value");
+  if (format > kFormatWithoutBundles && !ReadNumber(*parsed, "bundles", 1, &header.bundles)) {
+    return Damaged("its header does not say how many bundles it has");
+  }
   header.identity = *identity;
   header.release = common::StringOr(*parsed, "release");
   header.needs_release = common::StringOr(*parsed, "needs_release");
@@ -84,20 +96,35 @@ absl::StatusOr<std::optional<BackupHeader>> ParsePreamble(std::string_view text,
   return std::optional<BackupHeader>(*std::move(header));
 }
 
+// Returns the numbers of a release such as "0.2.0", by which releases are ordered.
+std::vector<int> NumbersOf(const std::string& release) {
+  std::vector<int> numbers;
+  for (const absl::string_view part : absl::StrSplit(release, '.')) {
+    int number = 0;
+    numbers.push_back(absl::SimpleAtoi(part, &number) ? number : 0);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string BackupPreamble(const BackupHeader& header) {
-  const nlohmann::ordered_json fields = {{"format", kFormat},
-                                         {"needs_release", header.needs_release},
-                                         {"cluster", common::Describe(header.identity)},
-                                         {"taken_at", header.taken_at},
-                                         {"release", header.release},
-                                         {"schema", header.schema},
-                                         {"bytes", header.bytes},
-                                         {"xxh3_128", header.xxh3_128}};
+  const bool has_bundles = header.bundles > 0;
+  const bool needs_bundles = has_bundles && NumbersOf(header.needs_release) < NumbersOf(kReleaseOfBundles);
+  nlohmann::ordered_json fields = {{"format", has_bundles ? kFormat : kFormatWithoutBundles},
+                                   {"needs_release", needs_bundles ? kReleaseOfBundles : header.needs_release},
+                                   {"cluster", common::Describe(header.identity)},
+                                   {"taken_at", header.taken_at},
+                                   {"release", header.release},
+                                   {"schema", header.schema},
+                                   {"bytes", header.bytes},
+                                   {"xxh3_128", header.xxh3_128}};
+  if (has_bundles) fields["bundles"] = header.bundles;
   const std::string line = fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return absl::StrCat(std::string(kMagic), line, "\n", common::Xxh3_128Hex(line), "\n");
 }
+
+std::string BundleLine(const std::string& address, int64_t bytes) { return absl::StrCat(address, " ", bytes, "\n"); }
 
 absl::Status BackupReader::Take(std::string_view piece) {
   if (status_.ok()) status_ = TakeAny(piece);
@@ -119,11 +146,53 @@ absl::Status BackupReader::TakeAny(std::string_view piece) {
 }
 
 absl::Status BackupReader::TakeContent(std::string_view piece) {
-  if (piece.empty()) return absl::OkStatus();
-  if (static_cast<int64_t>(piece.size()) > header_->bytes - taken_) return Damaged("it goes on after its end");
-  taken_ += static_cast<int64_t>(piece.size());
-  hasher_.Update(piece.data(), piece.size());
-  return sink_(piece);
+  const auto left = static_cast<uint64_t>(header_->bytes - taken_);
+  const std::string_view content = piece.substr(0, std::min<uint64_t>(piece.size(), left));
+  if (!content.empty()) {
+    taken_ += static_cast<int64_t>(content.size());
+    hasher_.Update(content.data(), content.size());
+    if (absl::Status taken = sink_(content); !taken.ok()) return taken;
+  }
+  return TakeBundles(piece.substr(content.size()));
+}
+
+absl::Status BackupReader::TakeBundles(std::string_view piece) {
+  while (!piece.empty()) {
+    if (bundles_taken_ == header_->bundles) return Damaged("it goes on after its end");
+    if (address_.empty()) {
+      const size_t end = piece.find('\n');
+      const size_t taken = end == std::string_view::npos ? piece.size() : end + 1;
+      if (bundle_.size() + taken > kMaxBundleLineBytes) return Damaged("the line before a bundle does not end");
+      bundle_.append(piece.substr(0, taken));
+      piece.remove_prefix(taken);
+      if (bundle_.back() != '\n') return absl::OkStatus();
+      if (absl::Status read = TakeBundleLine(); !read.ok()) return read;
+      continue;
+    }
+    const size_t taken = std::min(piece.size(), bundle_bytes_ - bundle_.size());
+    bundle_.append(piece.substr(0, taken));
+    piece.remove_prefix(taken);
+    if (bundle_.size() < bundle_bytes_) return absl::OkStatus();
+    if (absl::Status given = bundle_sink_(address_, bundle_); !given.ok()) return given;
+    ++bundles_taken_;
+    address_.clear();
+    bundle_.clear();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BackupReader::TakeBundleLine() {
+  const size_t space = bundle_.find(' ');
+  const std::string address = bundle_.substr(0, space);
+  int64_t bytes = 0;
+  const bool fits = space != std::string::npos && common::IsBundleAddress(address) &&
+                    absl::SimpleAtoi(bundle_.substr(space + 1), &bytes) && bytes > 0 &&
+                    bytes <= common::kMaxPackedBundleBytes;
+  if (!fits) return Damaged("the line before a bundle is not what was written");
+  address_ = address;
+  bundle_bytes_ = static_cast<size_t>(bytes);
+  bundle_.clear();
+  return absl::OkStatus();
 }
 
 absl::Status BackupReader::CheckEnd() const {
@@ -132,6 +201,9 @@ absl::Status BackupReader::CheckEnd() const {
   if (!header_) return Damaged("it is cut off within its header");
   if (taken_ < header_->bytes) {
     return Damaged(absl::StrCat("it is cut off: of its database ", taken_, " of ", header_->bytes, " bytes are there"));
+  }
+  if (bundles_taken_ < header_->bundles) {
+    return Damaged(absl::StrCat("it is cut off: ", bundles_taken_, " of ", header_->bundles, " bundles are there"));
   }
   if (hasher_.Hex() != header_->xxh3_128) return Damaged("its database is not what was written");
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 
@@ -161,11 +162,53 @@ TEST(BackupFile, AHugeSizeIsOnlyASizeThatIsNotThere) {
 
 TEST(BackupFile, ANewerFormatNamesTheReleaseToInstall) {
   const absl::Status known =
-      ReadAll(WithHeader(R"({"format":2,"needs_release":"7.1.0\u001b[2J","more":{"than":["that"]}})")).header.status();
+      ReadAll(WithHeader(R"({"format":3,"needs_release":"7.1.0\u001b[2J","more":{"than":["that"]}})")).header.status();
   EXPECT_EQ(known.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(known.message()), HasSubstr("(format 2, this one reads up to 1): install release 7.1.0?[2J"));
+  EXPECT_THAT(std::string(known.message()), HasSubstr("(format 3, this one reads up to 2): install release 7.1.0?[2J"));
   const absl::Status unknown = ReadAll(WithHeader(R"({"format":2147483647})")).header.status();
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("install the release that made it"));
+}
+
+TEST(BackupFile, BundlesFollowTheDatabase) {
+  BackupHeader header = HeaderOf(kContent);
+  header.bundles = 2;
+  const std::string first(64, 'a'), second(64, 'b');
+  const std::string file =
+      absl::StrCat(BackupPreamble(header), kContent, BundleLine(first, 3), "\nxy", BundleLine(second, 1), "z");
+  EXPECT_THAT(file, HasSubstr("\"format\":2,"));
+  EXPECT_THAT(BackupPreamble(HeaderOf(kContent)), HasSubstr("\"format\":1,")) << "older releases read it";
+  for (const auto& [schema, needed] : {std::pair{"", "0.2.0"}, {"0.1.9", "0.2.0"}, {"0.10.0", "0.10.0"}}) {
+    header.needs_release = schema;
+    EXPECT_THAT(BackupPreamble(header), HasSubstr(absl::StrCat("\"needs_release\":\"", needed, "\"")));
+  }
+  for (const size_t piece : {size_t{1}, size_t{7}, size_t{1} << 20}) {
+    std::string content;
+    std::map<std::string, std::string> bundles;
+    BackupReader reader(
+        [&](std::string_view more) {
+          content += more;
+          return absl::OkStatus();
+        },
+        [&](const std::string& address, const std::string& packed) {
+          bundles[address] = packed;
+          return absl::OkStatus();
+        });
+    for (size_t at = 0; at < file.size(); at += piece) {
+      ASSERT_TRUE(reader.Take(std::string_view(file).substr(at, piece)).ok());
+    }
+    ASSERT_TRUE(reader.Finish().ok());
+    EXPECT_EQ(content, kContent);
+    EXPECT_EQ(bundles, (std::map<std::string, std::string>{{first, "\nxy"}, {second, "z"}}));
+  }
+  for (size_t bytes = 0; bytes < file.size(); ++bytes) {
+    EXPECT_FALSE(ReadAll(file.substr(0, bytes)).header.ok()) << bytes << " bytes";
+  }
+  EXPECT_FALSE(ReadAll(file + "x").header.ok());
+  for (const std::string& line :
+       {std::string("../../etc 3\n"), first + " 0\n", first + " 99999999999\n", std::string(200, 'a'), first + "\n"}) {
+    EXPECT_EQ(ReadAll(absl::StrCat(BackupPreamble(header), kContent, line)).header.status().code(),
+              absl::StatusCode::kDataLoss);
+  }
 }
 
 TEST(BackupFile, WhereTheContentCannotGoItEnds) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/files/file.h"
 #include "common/text/printable.h"
+#include "coordinator/bundles/bundle_shelf.h"
 #include "coordinator/core/record/job_json.h"
 #include "coordinator/core/taken_over/revival.h"
 #include "coordinator/folder/new_data_folder.h"
@@ -171,7 +172,9 @@ absl::StatusOr<Recovered> PlanRecovery(std::vector<StoredJob> jobs, const Recove
   return recovered;
 }
 
-absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std::string& data) {
+absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std::string& data,
+                                          const ReadBundle& read_bundle,
+                                          std::map<std::string, absl::Status>* without_code) {
   absl::StatusOr<NewDataFolder> folder = NewDataFolder::Open(data);
   if (!folder.ok()) return folder.status();
   // The database's file is made before SQLite opens it, for its owner only, because it holds the secrets of all jobs.
@@ -187,6 +190,13 @@ absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std:
           {absl::StrCat(kJobKeys, job.record.job().uid()), job.record.SerializeAsString(), std::nullopt});
     }
     if (const auto committed = (*store)->Commit(all); !committed.ok()) return committed.status();
+  }
+  for (const RecoveredJob& job : recovered.jobs) {
+    const std::string& bundle = job.record.job().status().resolved_spec().model().bundle();
+    if (bundle.empty()) continue;
+    const absl::StatusOr<std::string> packed = read_bundle(job.stored, bundle);
+    const absl::Status kept = packed.ok() ? PlaceBundle(folder->path(), bundle, *packed) : packed.status();
+    if (!kept.ok()) without_code->emplace(job.stored.uid, kept);
   }
   if (absl::Status placed = folder->Place(); !placed.ok()) return placed;
   return folder->path();

@@ -6,6 +6,8 @@
 #ifndef REKINDLE_COORDINATOR_RESTORING_RECOVER_H_
 #define REKINDLE_COORDINATOR_RESTORING_RECOVER_H_
 
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -78,7 +80,13 @@ absl::StatusOr<Recovered> PlanRecovery(std::vector<StoredJob> jobs, const Recove
 
 // Makes `data` (mode 0700) a data folder that holds `recovered`, and returns its absolute path. The folder is durable
 // on return. new_data_folder.h describes the errors.
-absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std::string& data);
+//
+// `read_bundle` returns the packed bundle with the code of a job, which goes into the folder as well. Jobs whose bundle
+// cannot be brought back are in the folder without it, and `without_code` tells why, by the uids of the jobs.
+using ReadBundle = std::function<absl::StatusOr<std::string>(const StoredJob& job, const std::string& address)>;
+absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std::string& data,
+                                          const ReadBundle& read_bundle,
+                                          std::map<std::string, absl::Status>* without_code);
 
 }  // namespace rekindle::coordinator
 

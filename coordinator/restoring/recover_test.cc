@@ -10,9 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/testing/testing.h"
+#include "common/bundle/bundle_writer.h"
 #include "common/digest/sha256.h"
 #include "common/testing/fault_file.h"
 #include "common/testing/temporary_folder_testing.h"
+#include "coordinator/bundles/bundle_shelf.h"
 #include "coordinator/core/record/job_json.h"
 #include "coordinator/folder/new_data_folder.h"
 #include "coordinator/spec/job_secret.h"
@@ -266,8 +268,11 @@ TEST_F(RecoverTest, TheFolderHoldsItAndListensFirst) {
   Save(Record("done", v1::CANCELLED));
   const auto recovered = Plan();
   ASSERT_TRUE(recovered.ok()) << recovered.status();
-  const auto made = MakeRecovered(*recovered, data_);
+  std::map<std::string, absl::Status> without;
+  const auto none = [](const StoredJob&, const std::string&) { return absl::NotFoundError("none"); };
+  const auto made = MakeRecovered(*recovered, data_, none, &without);
   ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(without, IsEmpty());
   EXPECT_EQ(*made, data_);
   struct stat info = {};
   ASSERT_EQ(stat((data_ + "/state.db").c_str(), &info), 0);
@@ -280,8 +285,35 @@ TEST_F(RecoverTest, TheFolderHoldsItAndListensFirst) {
   EXPECT_EQ(cluster->identity, recovered->identity);
   EXPECT_TRUE(cluster->listen_first);
   EXPECT_THAT(*(*store)->List(kJobKeys), SizeIs(2));
-  const auto again = MakeRecovered(*recovered, data_);
+  const auto again = MakeRecovered(*recovered, data_, none, &without);
   EXPECT_THAT(std::string(again.status().message()), HasSubstr("is not empty"));
+}
+
+TEST_F(RecoverTest, TheCodeOfAJobIsBroughtBackWithIt) {
+  common::BundleWriter writer;
+  ASSERT_TRUE(writer.Begin({"train.py", false, 1}).ok());
+  ASSERT_TRUE(writer.Content("x").ok());
+  const common::PackedBundle bundle = *writer.Finish();
+  const std::string& address = bundle.summary.address;
+  const std::string gone(64, '0');
+  for (const auto& [uid, code] : {std::pair{"one", address}, {"two", gone}}) {
+    v1::JobRecord record = Record(uid);
+    record.mutable_job()->mutable_status()->mutable_resolved_spec()->mutable_model()->set_bundle(code);
+    Save(record);
+  }
+  ASSERT_TRUE(store_.PutBundle("one", address, bundle.packed).ok());
+  EXPECT_TRUE(absl::IsDataLoss(store_.PutBundle("two", gone, bundle.packed)));
+  EXPECT_TRUE(absl::IsInvalidArgument(store_.PutBundle("two", "../x", bundle.packed)));
+  const auto recovered = Plan();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  std::map<std::string, absl::Status> without;
+  const auto read = [&](const StoredJob& job, const std::string& code) { return store_.ReadBundle(job.uid, code); };
+  const auto made = MakeRecovered(*recovered, data_, read, &without);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(without, ElementsAre(testing::Pair("two", testing::ResultOf(absl::IsNotFound, true))));
+  const auto shelf = BundleShelf::Open({.folder = data_ + "/bundles"});
+  ASSERT_TRUE(shelf.ok());
+  EXPECT_THAT(*(*shelf)->Hold(), ElementsAre(address));
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/bundle/bundle_reader.h"
 #include "common/files/file.h"
 #include "common/text/printable.h"
+#include "coordinator/bundles/bundle_shelf.h"
 #include "coordinator/folder/new_data_folder.h"
 #include "coordinator/store/cluster_record.h"
 #include "coordinator/store/record_keys.h"
@@ -22,12 +24,14 @@ absl::Status Of(const std::string& file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(file, " ", status.message()));
 }
 
-absl::StatusOr<BackupHeader> ReadBackup(const std::string& file, BackupReader::Sink sink) {
+// An error of `bundles` is one of the file.
+absl::StatusOr<BackupHeader> ReadBackup(const std::string& file, BackupReader::Sink sink,
+                                        BackupReader::BundleSink bundles) {
   const auto opened = common::PosixFileSystem()->Open(file);
   if (!opened.ok()) return opened.status();
   // `failed` is an error of the sink. It names a file already, so the name of the backup is not added.
   absl::Status failed;
-  BackupReader reader([&](std::string_view content) { return failed = sink(content); });
+  BackupReader reader([&](std::string_view content) { return failed = sink(content); }, std::move(bundles));
   std::vector<char> buffer(kReadAtOnce);
   for (int64_t at = 0;;) {
     const absl::StatusOr<size_t> got = (*opened)->ReadAt(at, buffer.data(), buffer.size());
@@ -50,11 +54,17 @@ absl::Status CheckSchema(const std::string& file, const BackupHeader& header) {
                    SqliteStore::SchemaVersion(), "): install release ", common::Printable(release, 32), " or later"));
 }
 
-absl::Status WriteDatabase(const std::string& file, const std::string& path) {
+absl::Status CheckBundle(const std::string& address, const std::string& packed) {
+  return common::CheckPackedBundle(packed, address).status();
+}
+
+// Writes the database to `path`, and the bundles into the data folder `data`.
+absl::Status WriteContent(const std::string& file, const std::string& path, const std::string& data) {
   auto database = common::PosixFileSystem()->Create(path);
   if (!database.ok()) return database.status();
-  const absl::StatusOr<BackupHeader> read =
-      ReadBackup(file, [&](std::string_view content) { return (*database)->Append(content.data(), content.size()); });
+  const absl::StatusOr<BackupHeader> read = ReadBackup(
+      file, [&](std::string_view content) { return (*database)->Append(content.data(), content.size()); },
+      [&](const std::string& address, const std::string& packed) { return PlaceBundle(data, address, packed); });
   absl::Status written = read.status();
   // The schema is checked once more, because another file may have the backup's name since it was checked.
   if (written.ok()) written = CheckSchema(file, *read);
@@ -101,12 +111,13 @@ absl::StatusOr<Restored> BeginEpochIn(const std::string& path, const BackupHeade
 }  // namespace
 
 absl::StatusOr<Restored> RestoreBackup(const std::string& file, const std::string& data) {
-  const absl::StatusOr<BackupHeader> backup = ReadBackup(file, [](std::string_view) { return absl::OkStatus(); });
+  const absl::StatusOr<BackupHeader> backup = ReadBackup(
+      file, [](std::string_view) { return absl::OkStatus(); }, CheckBundle);
   if (!backup.ok()) return backup.status();
   if (absl::Status schema = CheckSchema(file, *backup); !schema.ok()) return schema;
   absl::StatusOr<NewDataFolder> folder = NewDataFolder::Open(data);
   if (!folder.ok()) return folder.status();
-  if (absl::Status written = WriteDatabase(file, folder->unfinished()); !written.ok()) return written;
+  if (absl::Status written = WriteContent(file, folder->unfinished(), folder->path()); !written.ok()) return written;
   absl::StatusOr<Restored> restored = BeginEpochIn(folder->unfinished(), *backup);
   if (absl::IsDataLoss(restored.status())) return Of(file, restored.status());
   if (!restored.ok()) return restored;

@@ -23,7 +23,8 @@ struct Restored {
 };
 
 // Makes `data` (mode 0700) a data folder with the database of the backup `file` (mode 0600), in which a new epoch has
-// begun. Everything is durable on return. The whole backup is checked first, so that an unfit file touches nothing.
+// begun, and with the bundles in the backup. Everything is durable on return. The whole backup is checked first, so
+// that an unfit file touches nothing.
 //
 // After any failure the same call can be made again (new_data_folder.h).
 //

@@ -12,6 +12,10 @@
 
 namespace rekindle::scheduler {
 
+// Says which jobs can run somewhere with regard to code of their own: only jobs without such code, also those that name
+// the interpreter of their code, or all jobs.
+enum class OwnCode { kNone, kWithInterpreter, kAny };
+
 // A Supply describes one pool.
 struct Supply {
   Capacity capacity = Capacity::kSpot;
@@ -25,6 +29,8 @@ struct Supply {
   // `slots` counts the slots that jobs can have in the pool, including those in use.
   int slots = 0;
   double nodes_per_slot = 1;
+  // `runs` says which jobs the pool's nodes can run.
+  OwnCode runs = OwnCode::kAny;
 };
 
 struct Team {
@@ -67,18 +73,20 @@ struct Demand {
   double most_price = kNever;
   // `device` is the only kind of device that the job takes. It is empty where the job takes any.
   std::string device;
+  // The job can run where a pool's `runs` is at least `needs`.
+  OwnCode needs = OwnCode::kNone;
   // `speeds` holds the speed of a slot for each pool. It is empty where all pools are equally fast for the job.
   std::vector<double> speeds;
   SlotList held;
 };
 
 inline double SpeedIn(const Demand& job, int pool) { return job.speeds.empty() ? 1 : job.speeds[pool]; }
-// Returns whether the pool has the kind of device that the job wants.
-inline bool HasDevice(const Supply& pool, const Demand& job) { return job.device.empty() || job.device == pool.device; }
-// Returns whether the pool has the right kind of device and costs no more than the job may pay.
-inline bool IsFor(const Supply& pool, const Demand& job) {
-  return HasDevice(pool, job) && pool.price <= job.most_price;
+// Returns whether the pool's nodes have the kind of device that the job wants, and run its code.
+inline bool CanRun(const Supply& pool, const Demand& job) {
+  return (job.device.empty() || job.device == pool.device) && job.needs <= pool.runs;
 }
+// Returns whether the pool's nodes can run the job, and cost no more than it may pay.
+inline bool IsFor(const Supply& pool, const Demand& job) { return CanRun(pool, job) && pool.price <= job.most_price; }
 
 }  // namespace rekindle::scheduler
 

@@ -64,7 +64,8 @@ class Sharing {
   using PoolSet = std::vector<int>;
 
   // Returns the pools in the order in which the job prefers them. Pools that take no orders come first, the fastest in
-  // front. Ordered spot pools and then ordered on-demand pools follow, by what the job's work costs in them.
+  // front. Ordered spot pools and then ordered on-demand pools follow, by what the job's work costs in them. Of equal
+  // pools, those that run the fewest kinds of jobs come first, so that the others stay free for jobs that need them.
   PoolSet PreferredBy(const Demand& job) const {
     PoolSet set(pools_.size());
     std::iota(set.begin(), set.end(), 0);
@@ -72,7 +73,7 @@ class Sharing {
       const Supply& pool = pools_[p];
       const double speed = SpeedIn(job, p);
       return std::tuple(pool.ordered, pool.ordered && pool.capacity == Capacity::kOnDemand,
-                        pool.ordered ? pool.price / speed : -speed, p);
+                        pool.ordered ? pool.price / speed : -speed, pool.runs, p);
     };
     std::sort(set.begin(), set.end(), [&](int a, int b) { return rank(a) < rank(b); });
     return set;
@@ -233,7 +234,7 @@ class Sharing {
       if (CountSlots(found) == need) return GiveSlots(j, set, found);
     }
     const auto kind = std::tuple(jobs_[j].spot, jobs_[j].on_demand, jobs_[j].buys_on_demand, jobs_[j].device,
-                                 jobs_[j].most_price, Gang(j));
+                                 jobs_[j].needs, jobs_[j].most_price, Gang(j));
     const auto failed = failed_.try_emplace(kind, kUnlimited).first;
     // A job that lost a part of its slots may take slots from more jobs than one that has none. So it tries even where
     // no room could be made for a job without slots.
@@ -378,7 +379,7 @@ class Sharing {
   std::vector<int> victims_;
   std::vector<int> hopeless_;
   // For each kind of job, `failed_` is the smallest number of missing slots for which no room could be made.
-  std::map<std::tuple<bool, bool, bool, std::string, double, bool>, int> failed_;
+  std::map<std::tuple<bool, bool, bool, std::string, OwnCode, double, bool>, int> failed_;
   double most_nodes_ = 0;
 };
 

@@ -39,6 +39,10 @@ v1::JobSpec OfKind(const models::ModelKind& kind) {
     case train::SampleForm::kImages:
       data.mutable_images()->add_files("/a");
       break;
+    case train::SampleForm::kOwn:
+      spec.mutable_model()->set_python("train:task");
+      spec.mutable_model()->set_folder("/a");
+      break;
   }
   return FillSpec(spec, kDefaults);
 }
@@ -47,6 +51,8 @@ TEST(DeclaredLimits, DefaultsPassBothReaders) {
   for (const models::ModelKind* kind : models::ModelKinds()) {
     const v1::JobSpec spec = OfKind(*kind);
     EXPECT_EQ(Message(spec), "OK") << kind->name;
+    // The layout of the user's own model is known only while it runs.
+    if (kind->layout == nullptr) continue;
     EXPECT_TRUE(models::LayoutOf(models::ModelSpecOf(spec)).ok()) << kind->name;
   }
 }

@@ -66,6 +66,10 @@ void OfStoreServers(const Submission& s, const Facts& facts, Checker& check) {
   check.Add("spec.checkpoint.store", CheckStoreServers(s.resolved, ReachOf(facts)));
 }
 
+void OfCode(const Submission& s, const Facts& facts, Checker& check) {
+  check.Add("spec.model.python", CheckCode(s.resolved, ReachOf(facts)));
+}
+
 void OfDataFiles(const Submission& s, const Facts& facts, Checker& check) {
   check.Add("spec.data", CheckDataFiles(s.resolved, ReachOf(facts)));
 }
@@ -82,6 +86,10 @@ void OfOtherNames(const Submission&, const Facts& facts, Checker& check) {
 
 void OfNodes(const Submission&, const Facts& facts, Checker& check) {
   check.Add("spec.training.precision", facts.cluster(SubmitCheck::kPrecision));
+}
+
+void OfInterpreters(const Submission&, const Facts& facts, Checker& check) {
+  check.Add("spec.model.python", facts.cluster(SubmitCheck::kOwnModel));
 }
 
 void OfBudget(const Submission&, const Facts& facts, Checker& check) {
@@ -130,6 +138,7 @@ std::span<const JobCheck> JobChecks() {
       {"weights", kOwnFiles, {"spec.model"}, OfWeights},
       {"precision policy", kSettings, {"spec.training.precision"}, OfPolicy},
       {"default store", kSettings, {"spec.checkpoint"}, OfDefaultStore},
+      {"code of users", kSettings, {"spec.model"}, OfCode},
       {"data roots", kSettings, {"spec.data", "spec.model"}, OfDataRoots},
       {"servers of stores", kSettings, {"spec.checkpoint"}, OfStoreServers},
       {"data files", kFiles, {"spec.data", "spec.model"}, OfDataFiles},
@@ -137,6 +146,7 @@ std::span<const JobCheck> JobChecks() {
       {"room for a job", kJobs, {}, OfRoom},
       {"name in use", kJobs, {"name"}, OfOtherNames},
       {"precision of the nodes", kNodes, {"spec.training.precision", "spec.workers"}, OfNodes},
+      {"interpreters of the nodes", kNodes, {"spec.model", "spec.workers.device"}, OfInterpreters},
       {"budget", kPrices, {"spec.goals.budget", "spec.workers"}, OfBudget},
       {"goals on the fleet",
        kNodes | kPrices,

@@ -47,6 +47,13 @@ DataFiles DataFilesOf(const v1::JobSpec& spec) {
 
 }  // namespace
 
+absl::Status CheckCode(const v1::JobSpec& spec, const JobReach& reach) {
+  if (reach.takes_code || spec.model().python().empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "spec.model.python: this coordinator takes no code of users: start rekindle-coordinator with --allow-code on, "
+      "and the agents of the nodes that are to run it, too");
+}
+
 absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach) {
   const DataFiles wanted = DataFilesOf(spec);
   for (const std::string& entry : wanted.entries) {

@@ -17,11 +17,16 @@ namespace rekindle::coordinator {
 struct JobReach {
   // `here` says that trainers run on the coordinator's machine, so that the files which a job names can be looked at.
   bool here = false;
+  // `takes_code` says that jobs may bring code of their own (rekindle-coordinator --allow-code).
+  bool takes_code = true;
   data::DataRoots roots;
   common::StoreEndpoints endpoints;
 };
 
 // All functions of this file check a resolved spec. INVALID_ARGUMENT names the field, the file and the fix.
+
+// Refuses a job that brings code of its own, where jobs may not.
+absl::Status CheckCode(const v1::JobSpec& spec, const JobReach& reach);
 
 // Refuses data and weights outside of the data roots.
 absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach);

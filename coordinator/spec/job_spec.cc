@@ -97,6 +97,9 @@ v1::JobSpec FillSpec(const v1::JobSpec& written, const Defaults& defaults) {
   FillCheckpoint(*spec.mutable_checkpoint(), defaults);
 
   auto& workers = *spec.mutable_workers();
+  // Own models compute on the CPU.
+  const bool is_own = !spec.model().python().empty();
+  if (is_own && workers.device().empty() && spec.training().first_epoch().empty()) workers.set_device("cpu");
   if (workers.min() == 0) workers.set_min(1);
   if (workers.threads_per_rank() == 0) workers.set_threads_per_rank(1);
   if (workers.max() == 0 && !FindsMicroBatch(spec)) {

@@ -12,6 +12,63 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Makes the job one with the user's own model.
+void MakeOwn(v1::JobSpec& spec) {
+  spec.clear_data();
+  spec.mutable_model()->set_python("train:task");
+  spec.mutable_model()->set_folder("/tasks");
+}
+
+TEST(JobSpecErrorsTest, OfOwnModels) {
+  ExpectRefused({
+      {[](auto& s) { s.mutable_model()->set_data_workers(2); },
+       "spec.model.data_workers: means nothing to model.kind gpt: remove it"},
+      {[](auto& s) {
+         MakeOwn(s);
+         s.mutable_model()->set_data_workers(65);
+       },
+       "spec.model.data_workers: 65 is out of"},
+      {[](auto& s) {
+         MakeOwn(s);
+         s.mutable_model()->set_interpreter("python3");
+       },
+       "spec.model.interpreter: 'python3' is not absolute: begin it with '/'"},
+      {[](auto& s) {
+         MakeOwn(s);
+         s.mutable_workers()->set_device("cuda");
+       },
+       "spec.workers.device: 'cuda' is not for model.kind python, which computes on the CPU"},
+      {[](auto& s) {
+         MakeOwn(s);
+         s.mutable_training()->set_first_epoch("cpu");
+         s.mutable_training()->set_reduce("fp32");
+       },
+       "spec.training.first_epoch: moves the job to GPUs"},
+      {[](auto& s) {
+         MakeOwn(s);
+         s.mutable_training()->set_micro_batch(8001);
+         s.mutable_training()->set_global_batch(8001);
+       },
+       "spec.training.micro_batch: 8001 is more than the 8000 samples"},
+      {[](auto& s) {
+         MakeOwn(s);
+         s.mutable_training()->set_micro_batch(0);
+       },
+       "spec.training.micro_batch: 'auto' does not see the memory"},
+  });
+}
+
+TEST(JobSpecErrorsTest, AnOwnModelIsTrainedOnTheCpu) {
+  v1::JobSpec spec = Small();
+  MakeOwn(spec);
+  spec.mutable_model()->set_data_workers(64);
+  EXPECT_EQ(Message(spec), "OK");
+  const v1::JobSpec resolved = FillSpec(spec, kDefaults);
+  EXPECT_EQ(resolved.workers().device(), "cpu");
+  EXPECT_EQ(resolved.model().kind(), "python");
+  EXPECT_EQ(FillSpec(resolved, kDefaults).SerializeAsString(), resolved.SerializeAsString());
+}
+
 TEST(JobSpecErrors, Model) {
   ExpectRefused({
       {[](auto& s) { s.set_seed(-1); }, "spec.seed: -1 is out of range"},

@@ -9,6 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/agreed/agreed_limits.h"
+#include "common/bundle/bundle.h"
 #include "common/spec/message_fields.h"
 #include "coordinator/spec/declared_fields.h"
 #include "coordinator/spec/spec_checker.h"
@@ -32,6 +34,7 @@ constexpr int kMaxFiles = 1000;
 constexpr size_t kMaxPathBytes = 4096;
 constexpr double kDefaultValidationFraction = 0.05;
 constexpr char kPython[] = "python";
+constexpr char kDataWorkers[] = "data_workers";
 
 // Returns the name of the field on which the checks of most model fields depend: the model's kind.
 Fields Kind() { return {"spec.model.kind"}; }
@@ -58,6 +61,7 @@ void RefuseStrangers(Checker& check, const ModelKind& kind, const Model& model) 
     const auto* field = model.GetDescriptor()->field(i);
     const bool number = field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING;
     if (!number || FindParameter(kind.parameters, field->name()) != nullptr) continue;
+    if (model.kind() == kPython && field->name() == kDataWorkers) continue;
     check.Require(common::NumberOf(model, field->name()) == 0, ModelField(field->name()),
                   absl::StrCat("means nothing to model.kind ", model.kind(), ": remove it"), Kind());
   }
@@ -104,14 +108,38 @@ bool IsTask(const std::string& text) {
          text.find(':', colon + 1) == std::string::npos;
 }
 
+// Checks the names of the variables that the module finds in its environment. A name that decides about what runs is
+// refused by each node, which knows them (worker/user_code/environment.h).
+void CheckEnvironment(Checker& check, const Model& model) {
+  constexpr int kMostNames = 64;
+  constexpr size_t kLongestName = 128;
+  check.Require(model.env_from_size() <= kMostNames, "spec.model.env_from",
+                absl::StrCat("names ", model.env_from_size(), " variables, and at most ", kMostNames, " are taken"));
+  for (const std::string& name : model.env_from()) {
+    const bool is_name =
+        !name.empty() && name.size() <= kLongestName && !absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
+        std::all_of(name.begin(), name.end(),
+                    [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+    // A value that was written there by mistake must not be repeated.
+    check.Require(is_name, "spec.model.env_from",
+                  "has what is no name of a variable: name variables, and write their values into the file env_from of "
+                  "each node's folder",
+                  Kind());
+  }
+}
+
 // Checks the fields of the user's own model.
 void CheckPython(Checker& check, const Model& model) {
   if (model.kind() != kPython) {
-    for (const auto& [name, value] :
-         {std::pair{"python", &model.python()}, {"folder", &model.folder()}, {"interpreter", &model.interpreter()}}) {
+    for (const auto& [name, value] : {std::pair{"python", &model.python()},
+                                      {"folder", &model.folder()},
+                                      {"bundle", &model.bundle()},
+                                      {"interpreter", &model.interpreter()}}) {
       check.Require(value->empty(), ModelField(name),
                     absl::StrCat("means nothing to model.kind ", model.kind(), ": remove it"), Kind());
     }
+    check.Require(model.env_from().empty(), "spec.model.env_from",
+                  absl::StrCat("means nothing to model.kind ", model.kind(), ": remove it"), Kind());
     return;
   }
   check.Require(
@@ -124,7 +152,33 @@ void CheckPython(Checker& check, const Model& model) {
     check.Require(value->size() <= kMaxPathBytes && (value->empty() || absl::StartsWith(*value, "/")), ModelField(name),
                   absl::StrCat("'", value->substr(0, 200), "' is not absolute: begin it with '/'"));
   }
-  check.Require(!model.folder().empty(), "spec.model.folder", "is missing: name the folder with the task's module",
+  const bool has_bundle = !model.bundle().empty();
+  check.Require(
+      !has_bundle || common::IsBundleAddress(model.bundle()), "spec.model.bundle",
+      absl::StrCat("'", model.bundle().substr(0, 200),
+                   "' is no address of a bundle: give `rekindle submit` the folder with the code, and it sends "
+                   "the folder"));
+  check.Require(has_bundle != !model.folder().empty(), "spec.model.folder",
+                has_bundle ? "is not needed beside spec.model.bundle: remove one of them"
+                           : "is missing: name the folder with the task's module, or send it as spec.model.bundle",
+                Kind());
+  check.Range(ModelField(kDataWorkers), model.data_workers(), 0, common::kMostDataWorkers);
+  CheckEnvironment(check, model);
+}
+
+// Checks what own models cannot do yet, or what the process that runs them cannot.
+void CheckOwnRun(Checker& check, const v1::JobSpec& spec) {
+  if (spec.model().kind() != kPython) return;
+  check.Require(spec.workers().device() != "cuda", "spec.workers.device",
+                "'cuda' is not for model.kind python, which computes on the CPU: use 'cpu', or remove it", Kind());
+  check.Require(spec.training().first_epoch().empty(), "spec.training.first_epoch",
+                "moves the job to GPUs, and model.kind python computes on the CPU: remove it", Kind());
+  check.Require(spec.training().micro_batch() != 0, "spec.training.micro_batch",
+                "'auto' does not see the memory of the process that runs model.kind python: name the number of samples",
+                Kind());
+  check.Require(spec.training().micro_batch() <= common::kMostOwnSamples, "spec.training.micro_batch",
+                absl::StrCat(spec.training().micro_batch(), " is more than the ", common::kMostOwnSamples,
+                             " samples that model.kind python takes at once: lower it"),
                 Kind());
 }
 
@@ -229,6 +283,7 @@ void CheckModel(Checker& check, const v1::JobSpec& spec) {
                 absl::StrCat("'recompute' means nothing to model.kind ", model.kind(), ": remove it"), Kind());
   CheckWeights(check, model);
   CheckPython(check, model);
+  CheckOwnRun(check, spec);
   if (kind != nullptr && kind->layout != nullptr) CheckSize(check, *kind, spec);
 }
 

@@ -1,5 +1,6 @@
 """Trains a PyTorch module on machines that come and go."""
 
+from rekindle import hf
 from rekindle.checks.call import check
 from rekindle.errors import Refused
 from rekindle.run import Submitted, run, submit
@@ -9,6 +10,6 @@ from rekindle.running.result import Failed, Result
 from rekindle.task import Sum, Task
 
 __all__ = ["AdamW", "Checkpoint", "Constant", "Cosine", "CosineRestarts", "Failed", "Linear", "Lion", "Muon",
-           "Plateau", "Refused", "Result", "SGD", "Submitted", "Sum", "Task", "WarmupStableDecay", "check", "run",
-           "submit"]
+           "Plateau", "Refused", "Result", "SGD", "Submitted", "Sum", "Task", "WarmupStableDecay", "check", "hf",
+           "run", "submit"]
 __version__ = "0.1.0"

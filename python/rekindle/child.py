@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import fcntl
 import fnmatch
 import gc
 import os
@@ -230,6 +231,19 @@ def _has_batch_norm(module: torch.nn.Module) -> bool:
     return any(isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and part.training for part in module.modules())
 
 
+def _apart(descriptor: int) -> int:
+    """Returns a descriptor of the same socket that is none of the standard streams.
+
+    User code that reads its standard input would otherwise read the trainer's messages. It finds the end of a file."""
+    if descriptor > 2:
+        return descriptor
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, descriptor)
+    os.close(nothing)
+    return moved
+
+
 def main(descriptor: int, faults: str | None = None) -> NoReturn:
     """Serves the trainer at the other end of `descriptor`, and ends the process.
 
@@ -237,6 +251,7 @@ def main(descriptor: int, faults: str | None = None) -> NoReturn:
     weights, is written to the file `faults` with the line where it happened."""
     if faults is not None:
         faulthandler.enable(os.open(faults, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
+    descriptor = _apart(descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

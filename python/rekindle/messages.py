@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 VERSION = 1
+# Longer JSON does not fit into a packet beside its header. Of a text that is cut, some characters are kept in any case.
+MOST_INLINE_JSON = 32 * 1024
+MOST_KEPT = 200
 
 Self = TypeVar("Self", bound="Body")
 
@@ -59,9 +62,12 @@ def _no_number(name: str) -> float:
 
 @dataclass
 class OfJson(Body):
-    """The base of messages whose body is a JSON object."""
+    """The base of messages whose body is a JSON object.
+
+    `IN_MEMFD` says that it may be so long that it travels in a memfd. The trainer takes no other message so."""
 
     fields: dict[str, Any]
+    IN_MEMFD: ClassVar[bool] = False
 
     def pack(self) -> bytes:
         return json.dumps(self.fields, allow_nan=False, separators=(",", ":")).encode("utf-8")
@@ -81,6 +87,7 @@ class Configure(OfJson):
     """Says which task to load and how to compute. It is the first message, and comes once."""
 
     TYPE = 1
+    IN_MEMFD = True
 
 
 @dataclass(slots=True)
@@ -208,6 +215,7 @@ class Ready(OfJson):
     """Tells the layout and the sizes of the data."""
 
     TYPE = 101
+    IN_MEMFD = True
 
 
 @dataclass(slots=True)
@@ -270,6 +278,17 @@ class Failed(OfJson):
     """Says what went wrong, and shows the user's lines of the traceback."""
 
     TYPE = 107
+
+    def pack(self) -> bytes:
+        """Halves the texts as often as is needed for a message that is not too long. The end of a traceback stays."""
+        fields = dict(self.fields)
+        body = OfJson(fields).pack()
+        for name in ("traceback", "parameter", "message"):
+            while len(body) > MOST_INLINE_JSON and len(fields.get(name) or "") > MOST_KEPT:
+                half = len(fields[name]) // 2
+                fields[name] = f"...{fields[name][half + 3:]}" if name == "traceback" else f"{fields[name][:half]}..."
+                body = OfJson(fields).pack()
+        return body
 
 
 class Note(OfJson):

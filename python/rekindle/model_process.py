@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,7 +63,6 @@ class Model:
         self._weights: list[torch.Tensor] = []
         self._slots: list[Slot] = []
         self._request = 0
-        self._first = True
 
     def bind(self, weights: torch.Tensor) -> None:
         """Makes the parameters views of `weights`, the flat memory."""
@@ -113,7 +111,8 @@ class Model:
         self._check_parameters()
         self._gradients.check_none()
         value = float(loss.detach())
-        self._check_loss(loss, value, count)
+        if count:
+            self._check_loss(loss)
         if count:
             self._state.code = BACKWARD
             scale = torch.tensor(asked.loss_scale, dtype=torch.float32)
@@ -182,16 +181,10 @@ class Model:
             return contextlib.nullcontext()
         return torch.autocast(self._settings.device, dtype=self._settings.dtype)
 
-    def _check_loss(self, loss: torch.Tensor, value: float, count: int) -> None:
-        if not count:
-            return
-        first, self._first = self._first, False
+    def _check_loss(self, loss: torch.Tensor) -> None:
         if not loss.requires_grad:
             raise Refused("the loss has no gradient: nothing that is trained had a part in it; look for .detach(), "
                           ".item() or torch.no_grad() between the parameters and the loss", kind="loss")
-        if first and math.isnan(value):
-            raise Refused("the loss is NaN in the first micro-batch; look for a division by 0, a logarithm of 0, or "
-                          "NaN in the data", kind="loss")
 
     def _check_parameters(self) -> None:
         """Refuses a forward that put other memory or another object in the place of a parameter."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rekindle.errors import Refused
-from rekindle.running import job_file, place, programs, session
+from rekindle.running import describing, job_file, place, programs, session
 from rekindle.running.cluster import LocalCluster, ProjectFolder
 from rekindle.running.job_file import Wanted
 from rekindle.running.options import Checkpoint, Optimizer, Schedule
@@ -35,9 +35,9 @@ def run(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int | L
     default, and 0 for no clipping.
 
     A second call with the same arguments goes on where the job was, or returns the result of a job that has made all
-    its steps. With `fresh` it begins anew, and forgets the earlier job of that name with its checkpoints. Jobs of one
-    folder that have different names do not disturb each other. `cluster` is the address of a coordinator. With it no
-    cluster is started here.
+    its steps. A job that has failed goes on from its newest checkpoint. With `fresh` it begins anew, and forgets the
+    earlier job of that name with its checkpoints. Jobs of one folder that have different names do not disturb each
+    other. `cluster` is the address of a coordinator. With it no cluster is started here.
 
     Ctrl-C pauses the job with a checkpoint, stops all that was started, and raises KeyboardInterrupt. Raises Refused
     for an argument that is wrong, and Failed with the lines of the user's code where that has raised an error."""
@@ -46,12 +46,13 @@ def run(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int | L
         steps, batch, micro_batch, workers, optimizer, schedule, precision, reduce, seed, clip_norm, evaluate_every,
         checkpoint, data_workers, name))
     _check_address("cluster", cluster)
+    describing.hand_over(job)
     program = programs.find()
     folder = ProjectFolder(found.folder)
     progress = Progress(sys.stderr)
     if cluster is not None:
         client = programs.Client(program, cluster, progress.say)
-        return session.Session(client, folder, None, progress).run(found, job, fresh)
+        return session.Session(client, folder, None, progress).run(found, describing.with_bundle(job), fresh)
     count = _workers_here(job["spec"]["workers"])
     with LocalCluster(program, folder, count, progress.say) as local:
         progress.say(f"trains job {job['name']} on this machine with {count} worker{'s' if count > 1 else ''}; "
@@ -78,16 +79,17 @@ def submit(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int 
 
     The arguments are those of run(). `endpoint` is the address of a coordinator. Without it the job goes to the one
     that the command `rekindle` uses: that of REKINDLE_ENDPOINT or of the context, or else 127.0.0.1:7070. The folder
-    of the task's file must be there on every node, under the same path. Raises Refused, and Failed where the
-    coordinator cannot be reached."""
+    of the task's file is sent along, without what .gitignore and .rekindleignore in it leave out. Raises Refused, and
+    Failed where the coordinator cannot be reached."""
     found = place.find(task, "submit")
     job = job_file.describe(found, Wanted(
         steps, batch, micro_batch, workers, optimizer, schedule, precision, reduce, seed, clip_norm, evaluate_every,
         checkpoint, data_workers, name))
     _check_address("endpoint", endpoint)
+    describing.hand_over(job)
     client = programs.Client(programs.find(), endpoint, Progress(sys.stderr).say)
     try:
-        submitted = session.submit(client, ProjectFolder(found.folder), found, job)
+        submitted = session.submit(client, ProjectFolder(found.folder), found, describing.with_bundle(job))
     except programs.ProgramError as error:
         raise Failed(error.message) from None
     return Submitted(submitted["name"], submitted["uid"])

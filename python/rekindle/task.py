@@ -8,6 +8,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -118,10 +119,26 @@ def _checked_groups(groups: Mapping[str, Mapping[str, float | str]] | None) -> d
     return {pattern: dict(options) for pattern, options in (groups or {}).items()}
 
 
+@dataclass(frozen=True)
+class Located:
+    """A task of which it is known already how load() finds it: `spec` in `folder`. `file` is that of `module`."""
+
+    spec: str
+    folder: str
+    file: str
+    module: str
+
+    def __call__(self) -> Any:
+        """Makes the task, as another process does."""
+        return load(self.spec, self.folder)()
+
+
 def locate(function: Any) -> tuple[str, str]:
     """Returns "module:attribute" of a task, and the folder from which load() finds it in another process.
 
     Raises Refused for what only this process can find, and in a process that has loaded a task itself."""
+    if isinstance(function, Located):
+        return function.spec, function.folder
     if _loaded:
         raise Refused("this process computes for a check or a job, and imports the file of the task for that; put the "
                       "call below: if __name__ == \"__main__\":")
@@ -153,9 +170,15 @@ def load(spec: str, folder: str) -> Callable[[], Any]:
     global _loaded
     _loaded = True
     name, colon, attribute = spec.partition(":")
-    if not colon or not attribute.isidentifier() or not all(part.isidentifier() for part in name.split(".")):
+    is_named = attribute.startswith("hf.")
+    if not colon or not (is_named or attribute.isidentifier()) or not all(
+            part.isidentifier() for part in name.split(".")):
         raise Refused(f"the task {spec!r} is not of the form module:attribute; write for example train:task")
     module = _imported(name, folder)
+    if is_named:
+        from rekindle.hf import names
+
+        return names.read(module, attribute)
     if not hasattr(module, attribute):
         near = difflib.get_close_matches(attribute, vars(module), 1)
         hint = f"did you mean {name}:{near[0]}?" if near else HOW_TO_WRITE

@@ -18,7 +18,6 @@ MAGIC = 0x314B5052
 HEADER = struct.Struct("<IHHI")
 BODY_IN_MEMFD = 1
 MOST_BYTES = 64 * 1024
-MOST_INLINE_JSON = 32 * 1024
 MOST_JSON = 64 * 1024 * 1024
 MOST_DESCRIPTORS = 4
 SIZE = struct.Struct("<Q")
@@ -63,9 +62,9 @@ class Channel:
         body = message.pack()
         flags = 0
         opened = None
-        if isinstance(message, messages.OfJson) and len(body) > MOST_INLINE_JSON:
-            if len(body) > MOST_JSON:
-                raise Garbage(f"a message of {len(body)} bytes is more than the {MOST_JSON} that may be sent")
+        if isinstance(message, messages.OfJson) and len(body) > messages.MOST_INLINE_JSON:
+            if len(body) > MOST_JSON or not message.IN_MEMFD:
+                raise Garbage(f"a message of {len(body)} bytes is more than may be sent")
             opened = _sealed(body)
             descriptors, body, flags = [opened], SIZE.pack(len(body)), BODY_IN_MEMFD
         packet = HEADER.pack(MAGIC, message.TYPE, flags, len(body)) + body
@@ -111,7 +110,7 @@ class Channel:
         body = packet[HEADER.size:]
         if size != len(body):
             raise Garbage(f"{kind.__name__} says that it has {size} bytes, but it has {len(body)}")
-        in_memfd = flags == BODY_IN_MEMFD and issubclass(kind, messages.OfJson)
+        in_memfd = flags == BODY_IN_MEMFD and issubclass(kind, messages.OfJson) and kind.IN_MEMFD
         if flags and not in_memfd:
             raise Garbage(f"{kind.__name__} has the flags {flags:#x}, which mean nothing")
         if len(descriptors) != (1 if in_memfd else kind.DESCRIPTORS):

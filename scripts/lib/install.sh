@@ -1,6 +1,7 @@
 # Puts the programs of a build where a user's shell finds them. Other scripts source this file. It is not run by itself.
 
-readonly INSTALLED_PROGRAMS="rekindle rekindle-coordinator rekindle-worker rekindle-checkpoint rekindle-trainer"
+readonly INSTALLED_PROGRAMS="rekindle rekindle-coordinator rekindle-worker rekindle-checkpoint rekindle-trainer \
+rekindle-own-trainer"
 
 # install_for_user PREFIX BUILD puts links to the programs, completion for three shells and manual pages below PREFIX.
 # It does not remove files that only an earlier release had.

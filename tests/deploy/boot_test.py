@@ -309,7 +309,7 @@ class Scripts(unittest.TestCase):
     def test_install_opens_gpus_where_it_is_told_to_and_then_keeps_them(self):
         build = self.folder / "build/bin"
         names = ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint", "rekindle-trainer",
-                 "librekindle_objects.so", "librekindle_parquet.so")
+                 "rekindle-own-trainer", "librekindle_objects.so", "librekindle_parquet.so")
         build.mkdir(parents=True)
         for name in names:
             (build / name).write_text("")

@@ -13,7 +13,7 @@ import deployment
 
 FILE = deployment.DEPLOY / "container/Dockerfile"
 PROGRAMS = ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint", "rekindle-trainer",
-            "librekindle_objects.so", "librekindle_parquet.so", "librekindle_cuda.so")
+            "rekindle-own-trainer", "librekindle_objects.so", "librekindle_parquet.so", "librekindle_cuda.so")
 IN_THE_BASE = {"libc6", "libgcc-s1", "libstdc++6"}
 
 

@@ -13,7 +13,8 @@ from base import ClusterTest, small_job
 from ports import free_port
 from programs import program
 
-PROGRAMS = ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint", "rekindle-trainer")
+PROGRAMS = ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint", "rekindle-trainer",
+            "rekindle-own-trainer")
 
 
 def built():

@@ -27,7 +27,7 @@ int Dump(const char* text, int steps, const char* out) {
   const auto model = rekindle::models::MakeModel(kModel);
   if (!windows.ok() || !model.ok()) return 1;
   std::vector<float> weights(static_cast<size_t>((*model)->layout().total));
-  (*model)->Initialize(kSeed, weights);
+  if (!(*model)->Initialize(kSeed, weights).ok()) return 1;
   std::ofstream file(out, std::ios::binary);
   file.write(reinterpret_cast<const char*>(weights.data()),
              static_cast<std::streamsize>(weights.size() * sizeof(float)));

@@ -4,13 +4,17 @@ The model is a module in `tests/python/tasks`. It runs in the interpreter that R
 trainer."""
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
 import sys
 import unittest
 
 from base import ClusterTest, kill, steps_done, wait_until
+from programs import program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+TASKS = ROOT / "tests" / "python" / "tasks"
 PYTHON = os.environ.get("REKINDLE_PYTHON", "")
 STEPS = 60
 
@@ -26,16 +30,25 @@ def children_of(pid):
 
 
 class OwnModelTest(ClusterTest):
+    # `started` counts the clusters of a test, each of which has a folder of its own.
+    started = 0
+
     def start(self, nodes=("n1", "n2", "n3")):
-        env = {"PYTHONPATH": str(ROOT / "python")}
-        return self.cluster(nodes=nodes, name=f"cluster-{len(nodes)}",
-                            worker_flags={node: ["--python", PYTHON] for node in nodes},
-                            worker_env={node: env for node in nodes})
+        self.started += 1
+        cluster = self.cluster(nodes=nodes, name=f"cluster-{self.started}",
+                               worker_flags={node: ["--python", PYTHON, "--isolation-at-most", "none"]
+                                             for node in nodes},
+                               worker_env={node: {"PYTHONPATH": str(ROOT / "python")} for node in nodes})
+        for node in nodes:
+            values = cluster.nodes[node].dir / "env_from"
+            values.touch(mode=0o600)
+            values.write_text(f"TEST_STARTS={self.folder}\n")
+        return cluster
 
     def job(self, task, workers=3, steps=STEPS):
         return {"name": "job", "spec": {
             "seed": 3, "workers": {"min": 1, "max": workers},
-            "model": {"python": task, "folder": str(ROOT / "tests" / "python" / "tasks")},
+            "model": {"python": task, "folder": str(TASKS), "env_from": ["TEST_STARTS"]},
             "training": {"steps": steps, "global_batch": 12, "micro_batch": 2, "reduce": "exact"},
             "optimizer": {"kind": "adamw", "learning_rate": 2e-3}, "checkpoint": {"every_steps": 15}}}
 
@@ -47,9 +60,13 @@ class OwnModelTest(ClusterTest):
         return digest
 
     def model_processes(self, cluster, node):
-        """Returns the pids of the model processes on a node."""
-        return [pid for trainer in cluster.nodes[node].pids("trainer")
+        """Returns the pids of the model processes on a node: children of a trainer, or forks of the warm process."""
+        running = cluster.nodes[node]
+        cold = [pid for trainer in running.pids("trainer")
                 for pid, words in children_of(trainer).items() if "rekindle.child" in words]
+        warm = [pid for starter in [*running.pids("agent"), *running.pids("init")]
+                for pid, words in children_of(starter).items() if "rekindle.warm" in words]
+        return cold + [pid for process in warm for pid in children_of(process)]
 
     def await_steps(self, cluster, more=5):
         before = steps_done(cluster)
@@ -58,7 +75,9 @@ class OwnModelTest(ClusterTest):
     def test_the_digest_is_that_of_one_worker_whatever_dies(self):
         cluster = self.start()
         cluster.submit(self.job("models:deep", steps=200))
-        wait_until(lambda: steps_done(cluster) > 5, 120, "the job to step", poll=0.05)
+        wait_until(lambda: steps_done(cluster) > 5 and len(cluster.status("job")["members"]) == 3, 120,
+                   "three workers to step", poll=0.05)
+        generation = cluster.status("job")["generation"]
         # A model process dies, and one is frozen. That costs no step and no other process.
         trainers = {node: cluster.nodes[node].pids("trainer") for node in cluster.nodes}
         kill(self.model_processes(cluster, "n1"))
@@ -66,7 +85,7 @@ class OwnModelTest(ClusterTest):
         kill(self.model_processes(cluster, "n2"), signal.SIGSTOP)
         self.await_steps(cluster)
         self.assertEqual({node: cluster.nodes[node].pids("trainer") for node in cluster.nodes}, trainers)
-        self.assertEqual(cluster.status("job")["generation"], 1)
+        self.assertEqual(cluster.status("job")["generation"], generation)
         # A trainer dies with its model process, and a node with everything.
         cluster.nodes["n3"].kill_trainers()
         self.await_steps(cluster)
@@ -75,8 +94,41 @@ class OwnModelTest(ClusterTest):
         self.assertEqual(status["steps_redone"], 0, status)
         self.assertEqual(status["state_digest"], self.undisturbed("models:deep", steps=200))
 
+    def test_a_process_that_is_replaced_slowly_is_waited_for(self):
+        cluster = self.start(("n1", "n2"))
+        cluster.submit(self.job("starting:slow_again", workers=2, steps=400))
+        wait_until(lambda: steps_done(cluster) > 5 and len(cluster.status("job").get("members", [])) == 2, 120,
+                   "two workers to step", poll=0.05)
+        generation = cluster.status("job")["generation"]
+        # The new process starts three times as slowly as the shortest deadline between ranks allows.
+        kill(self.model_processes(cluster, "n1"))
+        wait_until(lambda: any("replacing the child" in member.get("note", "")
+                               for member in cluster.status("job")["members"]), 10, "the note of the rank", poll=0.02)
+        self.await_steps(cluster)
+        status = cluster.status("job")
+        self.assertEqual(status["generation"], generation, status)
+        self.assertEqual([member.get("note", "") for member in status["members"]], ["", ""])
+        self.assertEqual([member.get("straggler", "") for member in status["members"]], ["", ""])
+        self.assertEqual(self.await_end(cluster, "job")["state_digest"], self.undisturbed("models:deep", steps=400))
+
+    def test_a_process_that_ends_before_it_is_ready_does_not_fail_the_job(self):
+        cluster = self.start(("n1",))
+        cluster.submit(self.job("starting:ends_once", workers=1))
+        self.await_end(cluster, "job")
+        self.assertGreater((pathlib.Path(self.folder) / "all").stat().st_size, 1, "it has ended once")
+
+    def test_a_trainer_whose_model_is_not_ready_can_be_told_to_end(self):
+        cluster = self.start(("n1",))
+        cluster.submit(self.job("starting:never_ready", workers=1))
+        wait_until(lambda: (pathlib.Path(self.folder) / "all").exists(), 120, "the task to start", poll=0.05)
+        [trainer] = cluster.nodes["n1"].pids("trainer")
+        [model] = self.model_processes(cluster, "n1")
+        os.kill(trainer, signal.SIGTERM)
+        wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in (trainer, model)), 3,
+                   "the trainer and its process to end", poll=0.02)
+
     def test_buffers_and_noise_do_not_depend_on_the_workers(self):
-        for task in ("models:mixed", "models:noisy", "models:memory"):
+        for task in ("models:mixed_alike", "models:noisy", "models:memory"):
             with self.subTest(task):
                 cluster = self.start(("n1", "n2"))
                 cluster.submit(self.job(task, workers=2))
@@ -84,12 +136,77 @@ class OwnModelTest(ClusterTest):
                 self.assertEqual(status["state_digest"], self.undisturbed(task))
                 cluster.stop()
 
+    def test_what_does_not_fit_the_job_is_refused_before_anything_is_trained(self):
+        cluster = self.start(("n1",))
+        for name, task, training, words in (
+                ("groups", "models:mixed", {}, "learning_rate"),
+                ("coupled", "models:mixed_alike", {"micro_batch": "auto"}, "training.micro_batch"),
+                ("drawn", "failing:draws", {}, "the buffer queue")):
+            with self.subTest(name):
+                job = self.job(task, workers=1)
+                job["name"] = name
+                job["spec"]["training"].update(training)
+                cluster.submit(job)
+                status = self.await_end(cluster, name, state="FAILED")
+                self.assertIn(words, status["reason"])
+                self.assertEqual(steps_done(cluster), 0)
+
     def test_an_exception_ends_the_job_with_the_users_line(self):
         cluster = self.start(("n1",))
         cluster.submit(self.job("failing:raises_on_two", workers=1))
         status = self.await_end(cluster, "job", state="FAILED")
         self.assertIn("two samples are too few", status["reason"])
-        self.assertIn("failing.py", status["reason"])
+        self.assertNotIn("\n", status["reason"])
+        self.assertIn("failing.py", status["traceback"])
+        self.assertNotIn("site-packages", status["traceback"])
+        shown = subprocess.run([program("rekindle"), "get", "job", "--endpoint", cluster.endpoint], env=cluster.env,
+                               capture_output=True, text=True, timeout=60).stdout
+        self.assertRegex(shown, r"(?m)^    .*failing\.py")
+
+    def test_a_failed_job_goes_on_when_its_code_is_mended(self):
+        folder = pathlib.Path(self.folder) / "tasks"
+        shutil.copytree(TASKS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        good = (folder / "models.py").read_text()
+        # The module of the job raises an error once the job has a checkpoint.
+        broken = good + "\n\ndef entropy(module, batch):\n    raise ValueError('not yet mended')\n"
+        cluster = self.start(("n1",))
+        job = self.job("models:deep", workers=1, steps=400)
+        job["spec"]["model"]["folder"] = str(folder)
+        cluster.submit(job)
+        wait_until(lambda: cluster.status("job")["checkpoint_step"] >= 15, 120, "a checkpoint", poll=0.05)
+        (folder / "models.py").write_text(broken)
+        cluster.nodes["n1"].kill_trainers()
+        failed = self.await_end(cluster, "job", state="FAILED")
+        self.assertIn("not yet mended", failed["reason"])
+        (folder / "models.py").write_text(good)
+        wait_until(lambda: cluster.try_cli("resume", "job"), 60, "the failed job's trainer to have ended")
+        status = self.await_end(cluster, "job")
+        self.assertGreaterEqual(status["checkpoint_step"], failed["checkpoint_step"])
+        self.assertEqual(status["state_digest"], self.undisturbed("models:deep", steps=400))
+
+    def test_a_node_without_a_python_for_it_gets_none_of_the_job(self):
+        cluster = self.cluster(nodes=("plain", "able"), worker_flags={"able": ["--python", PYTHON]},
+                               worker_env={"able": {"PYTHONPATH": str(ROOT / "python")}})
+        wait_until(lambda: len(cluster.cli("nodes")["nodes"]) == 2, 30, "both nodes")
+        nodes = {node["name"]: node for node in cluster.cli("nodes")["nodes"]}
+        self.assertEqual(nodes["able"]["interpreter"]["problem"], "")
+        self.assertRegex(nodes["able"]["interpreter"]["torch"], r"^\d+\.\d+")
+        self.assertEqual({node["allow_code"] for node in nodes.values()}, {"on"})
+        cluster.submit(self.job("models:deep", workers=2, steps=20))
+        self.await_end(cluster, "job")
+        self.assertEqual({mark["trainer"].split("/")[0] for mark in cluster.marks() if mark["event"] == "step"},
+                         {"able"})
+
+    def test_code_is_refused_where_nobody_has_allowed_it(self):
+        cluster = self.cluster(nodes=("n1",), coordinator_flags=["--allow-code", "off"])
+        with self.assertRaisesRegex(RuntimeError, "this coordinator takes no code of users: start "
+                                                  "rekindle-coordinator with --allow-code on"):
+            cluster.submit(self.job("models:deep"))
+        cluster.stop()
+        cluster = self.cluster(nodes=("n1",), name="second", worker_flags={"n1": ["--allow-code", "off"]})
+        wait_until(lambda: cluster.cli("nodes")["nodes"], 30, "the node")
+        with self.assertRaisesRegex(RuntimeError, "no node can run it .node n1: it runs no code of users"):
+            cluster.submit(self.job("models:deep"))
 
     def test_nothing_lives_on_when_a_trainer_is_killed(self):
         cluster = self.start(("n1",))

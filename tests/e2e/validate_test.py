@@ -66,6 +66,8 @@ class OneTableTest(JobFileTest):
             "precision policy": (put("training", "precision", "fp32"), "computes all jobs in 'bf16'", "enforcing"),
             "default store": (put("checkpoint", "archive_store", f"file://{self.folder}/plain/coordinator/checkpoints"),
                               "is spec.checkpoint.store", "plain"),
+            "code of users": (self.make_own, "this coordinator takes no code of users", "closed"),
+            "interpreters of the nodes": (self.make_own, "no node can run it (node n1: it has no Python", "refusing"),
             "data roots": (put("data", "text", [str(self.text)]), "is outside of what jobs may read here", "rooted"),
             "servers of stores": (put("checkpoint", "store", "s3://bucket/a?endpoint_override=evil.example"),
                                   "endpoint_override=evil.example is none of the servers", "plain"),
@@ -79,13 +81,20 @@ class OneTableTest(JobFileTest):
             "goals on the fleet": (put("goals", "objective", "cheapest"), "there are no pools to plan on", "plain"),
         }
 
+    def make_own(self, job):
+        job["spec"].pop("data")
+        job["spec"]["model"] = {"python": "train:task", "folder": self.folder}
+        job["spec"]["training"].pop("evaluate_every")
+
     def clusters(self):
         environments = {"plain": {},
                         "enforcing": {"REKINDLE_PRECISION_POLICY": "enforce", "REKINDLE_DEFAULT_PRECISION": "bf16"},
                         "refusing": {"REKINDLE_PRECISION_POLICY": "refuse"}}
         rooted = self.cluster(nodes=(), name="rooted", coordinator_flags=["--data-root", "/var/lib/rekindle/data"])
-        return {"rooted": rooted, **{name: self.cluster(nodes=("n1",) if name == "refusing" else (), name=name, env=env)
-                                     for name, env in environments.items()}}
+        closed = self.cluster(nodes=(), name="closed", coordinator_flags=["--allow-code", "off"])
+        return {"rooted": rooted, "closed": closed,
+                **{name: self.cluster(nodes=("n1",) if name == "refusing" else (), name=name, env=env)
+                   for name, env in environments.items()}}
 
     def test_all_commands_are_held_against_it(self):
         cases, clusters = self.cases(), self.clusters()

@@ -95,7 +95,8 @@ class Node:
         for pid, argv in processes(str(self.dir)):
             name = os.path.basename(argv[0])
             is_worker = name == "rekindle-worker" or (argv[0] == "/proc/self/exe" and len(argv) > 1)
-            kind = {"rekindle-trainer": "trainer", self.cluster.checkpoint_program: "checkpoint"}.get(name)
+            kind = {"rekindle-trainer": "trainer", "rekindle-own-trainer": "trainer",
+                    self.cluster.checkpoint_program: "checkpoint"}.get(name)
             if kind is None and is_worker:
                 kind = argv[1]
             if kind == role:

@@ -112,7 +112,7 @@ class CausesTest(unittest.TestCase):
                      confirmed=False, words=["a generator of Python without a seed"])
 
     def test_a_cause_that_cannot_be_seen(self):
-        with tempfile.TemporaryDirectory() as scratch, mock.patch.dict(os.environ, REKINDLE_TEST_SCRATCH=scratch):
+        with tempfile.TemporaryDirectory() as scratch, mock.patch.dict(os.environ, TEST_SCRATCH=scratch):
             found = checked("keeping:unseen")
         self.assertEqual((found.outcome, found.causes), ("differs", []))
         self.assertIn("no cause was found", found.text())

@@ -1,8 +1,26 @@
 """Tests that user code that fails is told with its lines, and that the process then goes on where it can."""
+import math
 import pathlib
+import subprocess
+import sys
 import unittest
 
 from base import ChildTest
+
+from rekindle import processes
+from trainer import Trainer
+
+
+class OnInput(Trainer):
+    """Is a Trainer whose model process gets the socket as its standard input, as from the C++ trainer."""
+
+    def _start_program(self, its):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "rekindle.child", "--fd", "0", "--faults", self.faults],
+                stdin=its, env=processes.environment(), stdout=log, stderr=log)
+        self.process.returncode = 0
+        return self.process.pid
 
 
 class FailuresTest(ChildTest):
@@ -22,6 +40,13 @@ class FailuresTest(ChildTest):
         self.assertNotIn("site-packages", failed["traceback"])
         self.assertNotIn("model_process", failed["traceback"])
         self.assertEqual(trainer.compute([0, 1, 2]).done.count, 3)
+
+    def test_user_code_does_not_read_the_trainers_messages(self):
+        trainer = OnInput("failing:reads_input", self.folder.name, start="program")
+        self.addCleanup(trainer.close)
+        trainer.begin()
+        for _ in range(2):
+            self.assertEqual(trainer.compute([0, 1]).loss, 0, "the input is empty")
 
     def test_a_write_to_a_parameter_ends_the_process_and_names_the_line(self):
         trainer = self.ready("failing:writes_parameter", start="program")
@@ -65,9 +90,14 @@ class FailuresTest(ChildTest):
         self.fails("vector_loss", "loss", "[3]", "no scalar")
         self.fails("detached_loss", "loss", "no gradient", ".detach()")
         self.fails("number_loss", "loss", "float", "without .item()")
-        self.fails("nan_loss", "loss", "NaN")
         self.fails("half_count", "loss", "1.5")
         self.fails("calls_backward", "loss", "without calling backward()", parameter="layer.weight")
+
+    def test_a_loss_that_is_no_number_is_for_the_trainer_to_judge(self):
+        # What a process has computed before must not decide, because a process may be replaced at any time.
+        trainer = self.ready("failing:nan_loss")
+        for _ in range(2):
+            self.assertTrue(math.isnan(trainer.compute([0, 1, 2]).loss))
 
     def test_a_sparse_gradient_is_named(self):
         self.fails("sparse", "exception", "sparse", parameter="table")

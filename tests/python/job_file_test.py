@@ -45,13 +45,13 @@ class JobFileTest(StandInTest):
                                     "memory_every_steps": 5, "precision": "bf16", "store": "s3://b/c"}}})
 
     def test_short_forms(self):
-        job = self.submitted(steps=torch.tensor(7).item(), batch=12, micro_batch="auto", workers=3, checkpoint=0,
+        job = self.submitted(steps=torch.tensor(7).item(), batch=12, micro_batch=4, workers=3, checkpoint=0,
                              optimizer=rekindle.Lion(), schedule=rekindle.Constant(), name="a")
         self.assertEqual(job, {
             "name": "a",
             "spec": {"seed": 1, "workers": {"min": 3, "max": 3},
                      "model": {"python": "models:perceptron", "folder": str(TASKS)},
-                     "training": {"steps": 7, "global_batch": 12, "micro_batch": "auto", "precision": "fp32",
+                     "training": {"steps": 7, "global_batch": 12, "micro_batch": 4, "precision": "fp32",
                                   "reduce": "exact"},
                      "optimizer": {"kind": "lion", "learning_rate": 1e-4, "beta1": 0.9, "beta2": 0.99,
                                    "weight_decay": 1},
@@ -75,6 +75,7 @@ class JobFileTest(StandInTest):
                  {"schedule": rekindle.WarmupStableDecay(warmup_steps=90, decay_steps=20)}),
                 ("give evaluate_every too", {"schedule": rekindle.Plateau()}),
                 ("give evaluate_every too", {"checkpoint": rekindle.Checkpoint(keep_best=1)}),
+                ("does not see the memory", {"micro_batch": "auto"}),
                 ("'fp32', 'bf16', 'fp16', 'auto'", {"precision": "float32"}), ("'exact'", {"reduce": None}),
                 ("seed is -1", {"seed": -1}), ("clip_norm is nan", {"clip_norm": float("nan")}),
                 ("evaluate_every is -1", {"evaluate_every": -1}), ("checkpoint is of type str", {"checkpoint": "50"}),

@@ -13,7 +13,7 @@ import sys
 FOLDER = pathlib.Path(os.environ["STAND_IN"])
 STATUS = {"state": "PENDING", "reason": "waits for workers", "step": 0, "loss": 0.0, "tokens_per_second": 0.0,
           "step_seconds": 0.0, "last_event": "", "state_digest": "", "checkpoint_step": -1, "loss_curve": [],
-          "validation_curve": [], "final_store": ""}
+          "validation_curve": [], "final_store": "", "traceback": ""}
 OVER = ("SUCCEEDED", "FAILED", "CANCELLED")
 
 

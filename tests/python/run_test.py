@@ -72,14 +72,26 @@ class RunTest(StandInTest):
             self.assertEqual(first_words(self.verbs()), ["up", "get", "watch", "checkpoint"])
             self.assertEqual(result.digest, "abc")
 
-    def test_a_job_that_failed_begins_anew(self):
+    def test_a_job_that_failed_goes_on_from_its_newest_checkpoint(self):
         self.run_task()
-        self.set_status(state="FAILED", step=2)
+        self.set_status(state="FAILED", step=2, checkpoint_step=1)
         self.calls()
-        result, printed = self.run_task(batch=16)
-        self.assertEqual(first_words(self.verbs()), ["up", "get", "submit", "watch", "checkpoint"])
-        self.assertEqual(result.uid, "uid2")
-        self.assertIn("has failed before, at step 2, and begins anew", printed)
+        result, printed = self.run_task()
+        self.assertEqual(first_words(self.verbs()), ["up", "get", "resume", "watch", "checkpoint"])
+        self.assertEqual(result.uid, "uid1")
+        self.assertIn("job small has failed before, at step 2, and goes on from its checkpoint of step 1; fresh=True "
+                      "trains anew", printed)
+
+    def test_a_job_that_failed_begins_anew_without_a_checkpoint_or_with_other_arguments(self):
+        self.run_task()
+        for uid, arguments, checkpoint, why in (
+                ("uid2", {}, -1, ""), ("uid3", {"batch": 16}, 1, ", with other arguments (batch was 8 and is 16)")):
+            self.set_status(state="FAILED", step=2, checkpoint_step=checkpoint)
+            self.calls()
+            result, printed = self.run_task(**arguments)
+            self.assertEqual(first_words(self.verbs()), ["up", "get", "submit", "watch", "checkpoint"])
+            self.assertEqual(result.uid, uid)
+            self.assertIn(f"has failed before, at step 2{why}, and begins anew", printed)
 
     def test_other_arguments_are_not_mixed_with_an_earlier_job(self):
         self.run_task()
@@ -297,7 +309,7 @@ class FailureTest(StandInTest):
     def test_the_users_lines_are_raised(self):
         lines = 'Traceback (most recent call last):\n  File "train.py", line 3, in forward\nValueError: odd'
         failed = self.fails(reason="trainer n1/0: the micro-batch 1 of step 2 raised ValueError: odd; mend the line "
-                                   "that the traceback shows\n" + lines + "\n")
+                                   "that the traceback shows", traceback=lines)
         self.assertEqual(failed.message, "job small has failed after step 2: the micro-batch 1 of step 2 raised "
                                          "ValueError: odd; mend the line that the traceback shows")
         self.assertEqual(failed.lines, lines)

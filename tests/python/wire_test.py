@@ -25,6 +25,29 @@ def opened():
     return len(os.listdir("/proc/self/fd"))
 
 
+class FailedTest(unittest.TestCase):
+    def test_texts_are_cut_where_they_are_too_long(self):
+        """The trainer takes only the description in a file, so that a failure has to fit into a message."""
+        fields = {"message": "x" * 4000, "traceback": "\u00e9" * 20_000 + "the last line", "parameter": "p" * 9000}
+        body = messages.Failed(fields).pack()
+        self.assertLessEqual(len(body), messages.MOST_INLINE_JSON)
+        told = messages.Failed.unpack(memoryview(body)).fields
+        self.assertEqual(told["message"], fields["message"])
+        self.assertTrue(told["traceback"].startswith("...") and told["traceback"].endswith("the last line"))
+        self.assertLessEqual(len(messages.Failed({name: "\u00e9" * 10**5 for name in fields}).pack()),
+                             messages.MOST_INLINE_JSON)
+        self.assertEqual(messages.Failed({"message": "short", "parameter": None}).pack(),
+                         b'{"message":"short","parameter":null}')
+
+    def test_other_messages_are_not_sent_in_a_file(self):
+        one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        channel = wire.Channel(one.detach(), messages.TRAINER_MESSAGES)
+        with self.assertRaisesRegex(wire.Garbage, "more than may be sent"):
+            channel.send(messages.Note({"text": "x" * 40_000}))
+        channel.close()
+        other.close()
+
+
 class WireTest(unittest.TestCase):
     def setUp(self):
         self.one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

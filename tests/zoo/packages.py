@@ -20,15 +20,18 @@ KIND = f"test-zoo-{sys.implementation.cache_tag}"
 
 
 def use(install_them=False):
-    """Lets this process import the packages, if they are installed or `install_them` says so. Raises Missing."""
+    """Lets this process import the packages, if they are installed or `install_them` says so. Raises Missing.
+
+    Returns their folder, or None if they are not installed."""
     folder = os.environ.get("REKINDLE_ZOO_PACKAGES")
     if not folder:
         cached = servers.cache_folder(KIND, LOCK)
         if not install_them and not (cached / ".complete").exists():
-            return
+            return None
         folder = os.fspath(install())
     if folder not in sys.path:
         sys.path.append(folder)
+    return folder
 
 
 def install():

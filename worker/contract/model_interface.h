@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/table/kernel_table.h"
 
@@ -42,6 +43,9 @@ struct ParameterInfo {
 struct ParameterLayout {
   std::vector<ParameterInfo> parameters;
   int64_t total = 0;  // `total` counts the elements of the flat memory.
+  // `late_buffers` says that a backward delivers the buffers after all gradients. They are then exchanged last, so that
+  // they do not hold up the gradients.
+  bool late_buffers = false;
 };
 
 // Holds the samples of one forward and backward pass, row after row. A row is a window of tokens, or features with one
@@ -107,8 +111,9 @@ class Model {
   // Tells a model that computes on a GPU on which queue (a cudaStream_t) the passes from now on do their work, and by
   // which kernels, which must outlive the model. A model that computes on the processor ignores both.
   virtual void UseQueue(void* /*queue*/, const RekindleKernels& /*kernels*/) {}
-  // Writes the initial values of the weights, which depend only on the seed and the parameters' names.
-  virtual void Initialize(uint64_t seed, std::span<float> weights) const = 0;
+  // Writes the initial values of the weights, which depend only on the seed and the parameters' names. A model of the
+  // user's own also returns errors, those of Evaluate().
+  virtual absl::Status Initialize(uint64_t seed, std::span<float> weights) = 0;
   // Runs forward and backward. The sink receives gradients and buffer statistics multiplied by `loss_scale`, a power of
   // two. The returned loss is not scaled. If it is not finite, the gradients are worthless. On a GPU the function
   // queues the passes without waiting for them. Returns INVALID_ARGUMENT for a batch that does not fit this model's
@@ -119,6 +124,17 @@ class Model {
   // Runs the forward pass of an evaluation: without dropout, and with batch norm reading its buffers. Waits for the
   // loss.
   virtual absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) = 0;
+
+  // Returns whether a call is held up by something that the model watches and ends by itself, such as a process that
+  // computes for it and has died or answers late. Other ranks then go on waiting for this one. It may be called by any
+  // thread.
+  virtual bool IsHeldUp() const { return false; }
+  // Returns the seconds that all calls so far have lost to what was not their work: passes that have failed, and the
+  // time until they could be tried again. It must not be called during another call.
+  virtual double LostSeconds() const { return 0; }
+  // Says whether what the present call computes is of no use any more. A call that waits for something to be replaced
+  // then returns CANCELLED soon. It may be called by any thread.
+  virtual void SetUnwanted(bool /*unwanted*/) {}
 };
 
 }  // namespace rekindle::train

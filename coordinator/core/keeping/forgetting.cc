@@ -27,17 +27,6 @@ double EndedAt(const Job& job) {
   return status.finished_at() > 0 ? status.finished_at() : status.submitted_at();
 }
 
-// Returns a node that is heard of and runs some of the job. Returns an empty string where there is none.
-std::string RunsOn(const State& state, const std::string& uid) {
-  for (const auto& [name, node] : state.nodes) {
-    if (!node.reported || node.lost) continue;
-    for (const v1::TrainerProcess& process : node.report.trainers()) {
-      if (process.running() && process.job_uid() == uid) return name;
-    }
-  }
-  return "";
-}
-
 // Frees the name of a forgotten job, or gives it to the newest of the other jobs that had it.
 void ForgetName(State& state, const std::string& name, const std::string& uid) {
   const auto newest = state.newest.find(name);
@@ -181,6 +170,16 @@ double ForgetOldNodes(Turn& turn) {
 }
 
 }  // namespace
+
+std::string RunsOn(const State& state, const std::string& uid) {
+  for (const auto& [name, node] : state.nodes) {
+    if (!node.reported || node.lost) continue;
+    for (const v1::TrainerProcess& process : node.report.trainers()) {
+      if (process.running() && process.job_uid() == uid) return name;
+    }
+  }
+  return "";
+}
 
 void ForgetAsAsked(Turn& turn, const std::string& uid) {
   const State& state = turn.state;

@@ -11,6 +11,9 @@
 
 namespace rekindle::core {
 
+// Returns a node that is heard of and runs some of the job. Returns an empty string where there is none.
+std::string RunsOn(const State& state, const std::string& uid);
+
 // Forgets the job at once. The effects' status is NOT_FOUND where no job has that uid. It is FAILED_PRECONDITION where
 // the job is not over, or where a node that is heard of still runs some of it. It is FAILED_PRECONDITION also for a job
 // that is FOUND, because there is no record of it that could be forgotten.

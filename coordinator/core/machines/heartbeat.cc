@@ -30,8 +30,10 @@ bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b) {
                     SameBytes<v1::StoredJob>) &&
          std::equal(a.slot_faults().begin(), a.slot_faults().end(), b.slot_faults().begin(), b.slot_faults().end(),
                     SameBytes<v1::SlotFault>) &&
-         a.heard_at() == b.heard_at() && a.has_device() == b.has_device() &&
-         (!a.has_device() || SameBytes(a.device(), b.device())) &&
+         a.allow_code() == b.allow_code() && a.isolation() == b.isolation() &&
+         a.has_interpreter() == b.has_interpreter() &&
+         (!a.has_interpreter() || SameBytes(a.interpreter(), b.interpreter())) && a.heard_at() == b.heard_at() &&
+         a.has_device() == b.has_device() && (!a.has_device() || SameBytes(a.device(), b.device())) &&
          std::equal(a.trainers().begin(), a.trainers().end(), b.trainers().begin(), b.trainers().end(),
                     SameBytes<v1::TrainerProcess>);
 }

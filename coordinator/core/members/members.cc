@@ -56,6 +56,7 @@ void ShowMembers(Job& job) {
     if (trainer == nullptr) continue;
     shown->set_micro_batch_seconds(trainer->report.micro_batch_seconds());
     shown->set_straggler(CauseOf(trainer->report));
+    shown->set_note(Bounded(trainer->report.note()));
   }
 }
 
@@ -63,6 +64,7 @@ void TakeMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
   for (v1::MemberStatus& member : *job.record.mutable_job()->mutable_status()->mutable_members()) {
     if (member.trainer() != report.trainer()) continue;
     member.set_micro_batch_seconds(report.micro_batch_seconds());
+    member.set_note(Bounded(report.note()));
     TakeSpeed(turn, job, report);
     TakeRange(job.record.membership(), report, &member);
     TakeStraggler(turn, job, report, &member);

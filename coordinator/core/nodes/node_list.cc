@@ -25,6 +25,9 @@ v1::Node ShowNode(const State& state, const NodeState& node, double now) {
   shown.set_version(node.report.version());
   shown.set_zone(node.report.zone());
   if (node.report.has_device()) *shown.mutable_device() = node.report.device();
+  if (node.report.has_interpreter()) *shown.mutable_interpreter() = node.report.interpreter();
+  shown.set_allow_code(node.report.allow_code());
+  shown.set_isolation(node.report.isolation());
   *shown.mutable_slot_faults() = node.report.slot_faults();
   shown.set_pool(node.record.pool());
   shown.set_capacity(CapacityOf(FindPool(state.prices, node.record.pool())));

@@ -11,6 +11,7 @@ namespace rekindle::core {
 namespace {
 
 constexpr size_t kMaxAddress = 256;
+constexpr size_t kMaxPath = 4096;
 
 }  // namespace
 
@@ -36,6 +37,12 @@ std::string FindRefusal(const v1::NodeReport& report, bool allow_fake_devices) {
   if (report.device().is_fake() && !allow_fake_devices) {
     return "the device `fake` is for tests with a coordinator on loopback; start the worker with --device auto or "
            "--device cpu";
+  }
+  const v1::Interpreter& interpreter = report.interpreter();
+  if (interpreter.path().size() > kMaxPath || interpreter.version().size() > kMaxAddress ||
+      interpreter.torch().size() > kMaxAddress || interpreter.problem().size() > kMaxPath ||
+      report.allow_code().size() > kMaxAddress || report.isolation().size() > kMaxAddress) {
+    return absl::StrCat("malformed report: what it says of code of jobs is longer than ", kMaxPath, " characters");
   }
   if (report.slot_faults_size() > report.slots()) return "malformed report: more slots have failed than there are";
   for (const v1::SlotFault& fault : report.slot_faults()) {

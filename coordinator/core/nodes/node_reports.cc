@@ -25,6 +25,7 @@
 #include "coordinator/core/record/record_age.h"
 #include "coordinator/core/reports/found.h"
 #include "coordinator/core/state/fault_kind.h"
+#include "coordinator/core/state/own_code.h"
 #include "coordinator/core/state/text.h"
 
 namespace rekindle::core {
@@ -210,6 +211,12 @@ bool IsHeartbeat(const NodeState& node, const v1::NodeReport& report) {
   return SaysTheSame(node.report, report);
 }
 
+// Takes from the node's report what every planning cycle reads of the node.
+void NoteAbilities(NodeState& node) {
+  node.device = std::hash<std::string>()(node.report.device().kind());
+  node.runs = OwnCodeOn(node.report);
+}
+
 }  // namespace
 
 void TakeProcessesAgain(Turn& turn) {
@@ -266,7 +273,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     node.reported = true;
     node.report = report;
     node.report.clear_logs();
-    node.device = std::hash<std::string>()(report.device().kind());
+    NoteAbilities(node);
     if (was_silent) (void)ForgetLostNode(turn, report.node());
     if (settles) (void)SettleGivenUp(turn, node, told);
     TakeProcesses(turn, node, report);

@@ -15,7 +15,7 @@ double HighestPrice(const PlanView& view, const scheduler::Demand& demand, doubl
   double highest = 0;
   for (size_t g = 0; g < view.groups.size(); ++g) {
     const scheduler::Supply& supply = view.fleet.pools[g];
-    if (supply.price >= below || !scheduler::HasDevice(supply, demand)) continue;
+    if (supply.price >= below || !scheduler::CanRun(supply, demand)) continue;
     if (!supply.ordered && view.groups[g].free.empty()) continue;
     const bool is_spot = supply.capacity == scheduler::Capacity::kSpot;
     const bool may = is_spot ? demand.spot : demand.on_demand && (!supply.ordered || demand.buys_on_demand);

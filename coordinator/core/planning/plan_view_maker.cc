@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <string>
+#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "common/spec/spec_words.h"
@@ -14,6 +17,7 @@
 #include "coordinator/core/planning/goals.h"
 #include "coordinator/core/planning/slot_placement.h"
 #include "coordinator/core/planning/units.h"
+#include "coordinator/core/state/own_code.h"
 #include "coordinator/core/state/text.h"
 #include "coordinator/market/goal_words.h"
 
@@ -44,7 +48,7 @@ class Viewing {
     for (const auto& [name, pool] : state_.prices.pools) {
       if (!pool.ordered) continue;
       state_.pools[name].record.set_name(name);
-      const int g = ordered_[std::hash<std::string>()(name)] = AddGroup(name, &pool, "");
+      const int g = ordered_[std::hash<std::string>()(name)] = AddGroup({name, "", scheduler::OwnCode::kAny}, &pool);
       scheduler::Supply& supply = view_.fleet.pools[g];
       supply.ordered = true;
       supply.device = pool.device;
@@ -55,12 +59,17 @@ class Viewing {
     }
   }
 
-  int AddGroup(const std::string& name, const PoolPrices* pool, const std::string& device) {
+  // Nodes of one pool with equal `Kind` can do the same.
+  using Kind = std::tuple<std::string, std::string, scheduler::OwnCode>;
+
+  int AddGroup(const Kind& kind, const PoolPrices* pool) {
     const auto g = static_cast<int>(view_.groups.size());
-    groups_[{name, device}] = g;
+    const auto& [name, device, runs] = kind;
+    groups_[kind] = g;
     view_.groups.push_back({name, {}});
     places_.emplace_back(name, device);
     scheduler::Supply supply;
+    supply.runs = runs;
     const bool spot = PoolCapacityOf(CapacityOf(pool)) == PoolCapacity::kSpot;
     supply.capacity = spot ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand;
     supply.device = device;
@@ -69,15 +78,15 @@ class Viewing {
     return g;
   }
 
-  // Returns the group of a node. A pool that takes orders is one group. Any other pool has a group for each kind of
-  // device.
+  // Returns the group of a node. A pool that takes orders is one group, because all of its machines are alike. Any
+  // other pool has a group for each kind of device, and for nodes that run other jobs.
   int GroupOf(const NodeState& node) {
     const auto ordered = ordered_.find(node.pool);
     if (ordered != ordered_.end()) return ordered->second;
-    const std::string& device = node.report.device().kind();
-    const auto known = groups_.find({node.record.pool(), device});
+    const Kind kind(node.record.pool(), node.report.device().kind(), node.runs);
+    const auto known = groups_.find(kind);
     if (known != groups_.end()) return known->second;
-    const int g = AddGroup(node.record.pool(), FindPool(state_.prices, node.record.pool()), device);
+    const int g = AddGroup(kind, FindPool(state_.prices, node.record.pool()));
     view_.fleet.pools[g].nodes_per_slot = 1.0 / std::max(1, node.record.slots());
     return g;
   }
@@ -90,6 +99,8 @@ class Viewing {
     const bool ordered = static_cast<size_t>(g) < view_.ordered.size();
     const bool leaves = node.record.draining() || (ordered && !node.record.hint().empty());
     if (ordered) {
+      // The machines of the pool that are still to come will run what those run that are there.
+      if (node.reported) view_.fleet.pools[g].runs = std::min(view_.fleet.pools[g].runs, node.runs);
       OrderedNodes& nodes = view_.ordered[g];
       const bool gone = node.overdue || !node.record.drained_agent().empty();
       (leaves && gone ? nodes.released : leaves ? nodes.leaving : nodes.there).push_back(&node);
@@ -156,6 +167,7 @@ class Viewing {
         WantedKind(state_, job, SlotsOf(common::DeviceKind::kCpu, slots), SlotsOf(common::DeviceKind::kGpu, slots));
     slots.moved = kind.moved;
     demand.device = kind.device ? common::WordOf(*kind.device) : SpecOf(job).workers().device();
+    demand.needs = OwnCodeOf(SpecOf(job));
     demand.speeds = SpeedsOf(state_, job, places_);
     demand.max = wants ? MaxWorkers(job) + (finishing ? 0 : kind.beyond_its_most) : 0;
     SetCapacity(state_, job, &demand);
@@ -263,8 +275,8 @@ class Viewing {
   absl::flat_hash_map<std::string, size_t> index_;
   // `ordered_` maps NodeState::pool to the group of a pool that takes orders.
   absl::flat_hash_map<size_t, int> ordered_;
-  // `groups_` maps a pool and a kind of device to their group, and `places_` maps the group back.
-  std::map<std::pair<std::string, std::string>, int> groups_;
+  // `places_` has the pool and the kind of device of each group.
+  std::map<Kind, int> groups_;
   std::vector<std::pair<std::string, std::string>> places_;
   absl::flat_hash_map<std::string, int> teams_;
 };

@@ -60,7 +60,8 @@ NodeFacts FactsOf(const NodeState& node) {
           .slots = node.reported ? UsableSlots(node.report) : 0,
           .failed = FailedSlots(node.report),
           .charged_as = node.charged_as,
-          .device = node.device};
+          .device = node.device,
+          .runs = node.runs};
 }
 
 }  // namespace

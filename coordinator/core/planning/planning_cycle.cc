@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/account/emissions.h"
 #include "coordinator/core/choices/first_epoch.h"
+#include "coordinator/core/choices/own_models.h"
 #include "coordinator/core/planning/claims.h"
 #include "coordinator/core/planning/gang_circles.h"
 #include "coordinator/core/planning/goals.h"
@@ -66,6 +67,13 @@ class Cycle {
   }
 
  private:
+  // Returns what the job waits for beside its workers, or an empty string. `hours` says which hours it waits for.
+  std::string WhatItWaitsFor(const Job& job, scheduler::Wait wait, const std::string& hours) const {
+    if (wait == scheduler::Wait::kQuota) return DescribeQuota(job);
+    const bool lacks = hours.empty() && wait == scheduler::Wait::kCapacity;
+    return lacks ? DescribeUnable(turn_.state, SpecOf(job)) : hours;
+  }
+
   void Follow(size_t j) {
     Job& job = *view_.jobs[j].job;
     view_.jobs[j].before = job.giving_up;
@@ -78,7 +86,7 @@ class Cycle {
     for (const auto& in_group : view_.jobs[j].held) held += static_cast<int>(in_group.size());
     Learn(j);
     const std::string& hours = plans_[j].waits;
-    const std::string waits_for = allotment.wait == scheduler::Wait::kQuota ? DescribeQuota(job) : hours;
+    const std::string waits_for = WhatItWaitsFor(job, allotment.wait, hours);
     if (std::exchange(job.wishes.waits_for, waits_for) != waits_for) again_.insert(j);
     const bool waited = job.wishes.waits_for_hours;
     job.wishes.waits_for_hours = !hours.empty() || (waited && job.wishes.units.empty());

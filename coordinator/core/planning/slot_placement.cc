@@ -12,6 +12,7 @@
 #include "coordinator/core/record/found_jobs.h"
 #include "coordinator/core/record/record_age.h"
 #include "coordinator/core/state/core_state.h"
+#include "coordinator/core/state/own_code.h"
 #include "coordinator/core/state/text.h"
 
 namespace rekindle::core {
@@ -20,7 +21,8 @@ namespace {
 // With kAny a job also takes slots that are known to be unfit for it.
 enum class Fit { kKnown, kAny };
 
-// Gives the job up to `count` free slots, in the order of their nodes' names, and returns how many it lacks. A job that
+// Gives the job up to `count` free slots, in the order of their nodes' names, and returns how many it lacks. The job
+// gets no slot on a node that does not run its own code. A job that
 // looks for the size of its micro-batch gets the slots with the least memory first, so that the size fits the other
 // nodes, too.
 int TakeSlots(Job& job, Fit fit, std::vector<SlotAt>& free, size_t& next, int count) {
@@ -30,7 +32,9 @@ int TakeSlots(Job& job, Fit fit, std::vector<SlotAt>& free, size_t& next, int co
                        return a.node->report.device().memory_bytes() < b.node->report.device().memory_bytes();
                      });
   }
+  const scheduler::OwnCode needs = OwnCodeOf(SpecOf(job));
   for (size_t i = next; count > 0 && i < free.size(); ++i) {
+    if (needs > free[i].node->runs) continue;
     if (fit == Fit::kKnown && IsUnfit(job, free[i])) continue;
     free[i].node->slots[free[i].slot] = job.record.job().uid();
     const auto at = free.begin() + static_cast<std::ptrdiff_t>(i);
@@ -119,9 +123,11 @@ std::vector<Job*> FreeSlots(State& state) {
       if (reported.reported && slot.first >= reported.report.slots()) return true;
       Job& job = *it->second;
       const bool failed = FaultOf(reported.report, slot.first) != nullptr;
-      if (job.giving_up.empty() && !failed) return false;
+      // The node may have been started anew without the Python that the job needs.
+      const bool unable = reported.reported && OwnCodeOf(SpecOf(job)) > reported.runs;
+      if (job.giving_up.empty() && !failed && !unable) return false;
       const std::string at = absl::StrCat(node_name, "/", slot.first);
-      const bool is_free = (failed || job.giving_up.count(at) > 0) && !LivesAt(job, at);
+      const bool is_free = (failed || unable || job.giving_up.count(at) > 0) && !LivesAt(job, at);
       if (is_free && failed) shrunk.push_back(&job);
       return is_free;
     });

@@ -54,6 +54,8 @@ void LeaveOut(v1::JobRecord* record) {
   v1::JobStatus* status = record->mutable_job()->mutable_status();
   status->clear_members();
   status->clear_exchange();
+  // What was printed of the user's code stays with the coordinator.
+  status->clear_traceback();
   status->clear_finishing();
 }
 

@@ -43,6 +43,7 @@ const std::set<std::string> kLeftOut = {"secret",
                                         "decided.halt_off_peak",
                                         "job.status.members",
                                         "job.status.exchange",
+                                        "job.status.traceback",
                                         "job.status.finishing"};
 const std::set<std::string> kKept = {"job.name",
                                      "job.uid",

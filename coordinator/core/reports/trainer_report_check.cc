@@ -50,7 +50,8 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   if (report.assigned_size() > (is_ahead ? SpecOf(job).training().global_batch() : MicroBatches(job))) {
     return "assigned names more micro-batches than the job has";
   }
-  if (report.accusations_size() > 1000 || report.losses_size() > 100'000 || report.error().size() > kMaxText) {
+  if (report.accusations_size() > 1000 || report.losses_size() > 100'000 || report.error().size() > kMaxText ||
+      report.traceback().size() > kMaxText) {
     return "too many accusations or losses, or too long an error";
   }
   if (!common::IsAmount(report.micro_batch_seconds()) || !common::IsAmount(report.step_seconds()) ||

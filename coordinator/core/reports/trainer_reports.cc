@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/agreed/agreed_limits.h"
 #include "coordinator/core/account/elasticity.h"
 #include "coordinator/core/account/speeds.h"
 #include "coordinator/core/certainty/certainty.h"
@@ -30,6 +31,7 @@ namespace rekindle::core {
 namespace {
 
 constexpr int kMaxCurvePoints = 400;
+constexpr size_t kLongestTraceback = common::kLongestTraceback - sizeof("...");
 
 // Remembers that an event has told `what` of the job, and returns whether that is news. Only so many things are
 // remembered, but what is told again and again stays among them.
@@ -226,6 +228,7 @@ void TakeFailure(Turn& turn, Job& job, const v1::TrainerReport& report) {
   }
   if (IsCurrent(job, report)) TakeProgress(turn, job, report);
   if (IsCurrent(job, report) && report.has_state()) RaiseStep(turn, job, report.step());
+  job.record.mutable_job()->mutable_status()->set_traceback(Bounded(report.traceback(), kLongestTraceback));
   EndJob(turn, job, v1::FAILED, "failed",
          absl::StrCat("trainer ", ShortName(report.trainer()), ": ", Bounded(report.error(), 2000)));
 }

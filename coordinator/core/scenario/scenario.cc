@@ -101,6 +101,8 @@ void Scenario::Submit(const Command& command) {
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
   spec->mutable_workers()->set_device(Get(options, "device", ""));
+  if (options.count("python")) spec->mutable_model()->set_python(options.at("python"));
+  if (options.count("interpreter")) spec->mutable_model()->set_interpreter(options.at("interpreter"));
   SetGoals(options, spec);
   job->mutable_status()->set_submitted_at(coordinator_.unix_now());
   uid_ = job->uid();
@@ -252,8 +254,9 @@ void Scenario::ShowMembers() {
   if (record == nullptr) return Say("no job");
   for (const v1::MemberStatus& member : record->job().status().members()) {
     const std::string slow = member.straggler().empty() ? "" : absl::StrCat(", slow at ", member.straggler());
+    const std::string note = member.note().empty() ? "" : absl::StrCat(", ", member.note());
     Say(absl::StrCat(member.trainer(), " computes [", member.micro_batch_begin(), ",", member.micro_batch_end(), ")",
-                     slow));
+                     slow, note));
   }
 }
 

@@ -62,6 +62,11 @@ void SetNodeFields(const std::string& node, const std::string& key, const Scenar
   report.set_wait_ms(1000);
   if (options.count("zone")) report.set_zone(options.at("zone"));
   if (options.count("pool")) report.set_pool(options.at("pool"));
+  // The options are those of rekindle-worker: `allow_code`, and `python` with the version of torch, or with a problem.
+  if (options.count("allow_code")) report.set_allow_code(options.at("allow_code"));
+  if (options.count("python")) report.mutable_interpreter()->set_path("/python");
+  if (options.count("python")) report.mutable_interpreter()->set_torch(options.at("python"));
+  if (options.count("python_problem")) report.mutable_interpreter()->set_problem(options.at("python_problem"));
   if (options.count("checkpoint")) report.set_checkpoint_incarnation(options.at("checkpoint"));
   if (options.count("memory") || options.count("device") || options.count("units")) {
     SetDevice(options, report.mutable_device());

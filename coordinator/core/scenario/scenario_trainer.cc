@@ -112,6 +112,12 @@ std::string SetStraggler(const Field& to) {
   return "";
 }
 
+// The option "note" is what the trainer's model does beside its work. Its value "no" says that the model works.
+std::string SetNote(const Field& to) {
+  to.report.set_note(to.value == "no" ? "" : to.value);
+  return "";
+}
+
 // The option "restorable" names the checkpoint that the trainer finds. Its value "none" says that the trainer finds no
 // checkpoint any more. The option "durable" says that the checkpoint is in the store, and not in memory alone.
 std::string SetRestorable(const Field& to) {
@@ -204,6 +210,7 @@ const std::map<std::string, SetField> kFields = {
     {"micro_batch", SetNumber<&v1::TrainerReport::set_micro_batch>},
     {"missing", SetMissing},
     {"nccl", SetNccl},
+    {"note", SetNote},
     {"out_of_memory", SetText<&v1::TrainerReport::mutable_out_of_memory>},
     {"phase", SetPhase},
     {"prepared", SetFlag<&v1::TrainerReport::set_prepared>},

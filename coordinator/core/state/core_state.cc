@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/agreed/agreed_limits.h"
+#include "coordinator/core/state/own_code.h"
 #include "coordinator/core/state/text.h"
 
 namespace rekindle::core {
@@ -109,6 +110,7 @@ std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state, 
   for (const auto& [name, node] : state.nodes) {
     const bool usable = node.reported && !node.lost && !node.record.draining() && node.error.empty();
     if (!kind.empty() && node.report.device().kind() != kind) continue;
+    if (OwnCodeOf(spec) > node.runs) continue;
     if (usable && UsableSlots(node.report) > 0) nodes.emplace_back(name, node.report.device());
   }
   return nodes;

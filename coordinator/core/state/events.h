@@ -175,7 +175,7 @@ struct Effects {
 
 // Names a check by which `SubmitJob` refuses a valid job because of what the cluster knows, such as other jobs and
 // prices.
-enum class SubmitCheck { kName, kPrecision, kBudget, kGoals };
+enum class SubmitCheck { kName, kPrecision, kOwnModel, kBudget, kGoals };
 
 // `kNoLease` is the value of `spec.recovery.lease` with which silence never ends a generation.
 inline constexpr char kNoLease[] = "none";

@@ -11,6 +11,7 @@
 #include "coordinator/core/state/job.h"
 #include "coordinator/core/state/mark.h"
 #include "coordinator/core/state/trainer.h"
+#include "coordinator/scheduler/demand.h"
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/store.pb.h"
 
@@ -28,6 +29,7 @@ struct NodeFacts {
   size_t failed = 0;
   int64_t charged_as = 0;
   size_t device = 0;
+  scheduler::OwnCode runs = scheduler::OwnCode::kNone;
   bool operator==(const NodeFacts&) const = default;
 };
 
@@ -85,6 +87,8 @@ struct NodeState {
   size_t pool = 0;
   // `device` is the hash of the kind of device that the node reports.
   size_t device = 0;
+  // `runs` says which jobs the node can run, as it reports (own_code.h).
+  scheduler::OwnCode runs = scheduler::OwnCode::kNone;
   NodeFacts planned_as;
   // `slots` maps slots to the uids of the jobs that they serve.
   std::map<int, std::string> slots;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "common/agreed/allow_code.h"
 #include "common/agreed/version.h"
 #include "common/digest/random_bytes.h"
 #include "common/files/file.h"
@@ -29,7 +30,10 @@ bool NeedsOwnToken(const CoordinatorServer::Options& options) {
 
 absl::StatusOr<JobReach> ReachOfJobs(const CoordinatorServer::Options& options) {
   if (absl::Status roots = data::DataRoots::CheckRoots(options.data_roots); !roots.ok()) return roots;
-  JobReach reach{.here = common::IsLocalAddress(options.rpc.listen)};
+  const bool is_loopback = common::IsLoopback(options.rpc.listen);
+  const std::string allow_code =
+      options.allow_code.empty() ? common::DefaultAllowCode(is_loopback) : options.allow_code;
+  JobReach reach{.here = common::IsLocalAddress(options.rpc.listen), .takes_code = common::AllowsCode(allow_code)};
   // Without `data_roots` the coordinator itself allows all folders. Where it listens beyond loopback, the files that
   // jobs read are on the nodes, and each node has its own list of folders that jobs may read.
   const std::vector<std::string> all = {"/"};
@@ -65,6 +69,7 @@ absl::Status CoordinatorServer::Begin(Options options) {
   if (!cluster.ok()) return cluster.status();
   voice_.emplace(*cluster, &metrics_, [this](const ClusterRecord& record) { Supersede(record); });
   if (absl::Status s = StartDesk(options); !s.ok()) return s;
+  if (absl::Status s = OpenBundles(options); !s.ok()) return s;
   MakeLoop(options, *cluster);
   MakeServices(options, *std::move(reach));
   if (absl::Status s = Listen(options); !s.ok()) return s;
@@ -148,6 +153,17 @@ absl::Status CoordinatorServer::StartDesk(const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status CoordinatorServer::OpenBundles(const Options& options) {
+  absl::StatusOr<std::unique_ptr<BundleShelf>> shelf =
+      BundleShelf::Open({.folder = folder_->File(kBundleFolder),
+                         .max_bytes = static_cast<int64_t>(options.bundle_bytes),
+                         .space = options.disk_space,
+                         .wall = options.clocks.wall});
+  if (!shelf.ok()) return shelf.status();
+  shelf_ = *std::move(shelf);
+  return absl::OkStatus();
+}
+
 void CoordinatorServer::MakeLoop(const Options& options, const ClusterRecord& cluster) {
   Loop::Options loop{.clocks = options.clocks,
                      .identity = cluster.identity,
@@ -183,19 +199,28 @@ void CoordinatorServer::MakeServices(const Options& options, JobReach reach) {
   metrics_source_ = std::make_unique<MetricsSource>(loop_.get());
   metrics_.AddSource([this](common::MetricSamples& samples) { metrics_source_->Add(samples); });
   trainers_ = std::make_unique<TrainersService>(loop_.get(), &*voice_, &metrics_);
-  nodes_ = std::make_unique<NodesService>(loop_.get(), &*voice_, logs_.get(), &metrics_);
+  bundles_ =
+      std::make_unique<BundleDesk>(loop_.get(), &*voice_, shelf_.get(),
+                                   BundleDesk::Options{.takes = reach.takes_code,
+                                                       .bytes_per_second = static_cast<double>(options.bundle_rate),
+                                                       .stalled_seconds = options.bundle_stalled_seconds});
+  nodes_ = std::make_unique<NodesService>(loop_.get(), &*voice_, logs_.get(), bundles_.get(), &metrics_);
   backups_ = std::make_unique<Backups>(Backups::Options{.database = own_store_ ? folder_->File(kDatabase) : "",
                                                         .copy = folder_->File("backup.tmp"),
-                                                        .stalled_seconds = options.backup_stalled_seconds});
+                                                        .stalled_seconds = options.backup_stalled_seconds,
+                                                        .bundles = shelf_.get()});
   users_ = std::make_unique<UserService>(
       loop_.get(), &metrics_,
-      UserService::Options{.intake = {.defaults = options.defaults,
-                                      .reach = std::move(reach),
-                                      .max_active_jobs = options.max_active_jobs,
-                                      .reserve = reserve_.get()},
-                           .set_market = [this](const v1::SetMarketRequest& request) { return SetMarket(request); },
-                           .backups = backups_.get(),
-                           .logs = logs_.get()});
+      UserService::Options{
+          .intake = {.defaults = options.defaults,
+                     .reach = std::move(reach),
+                     .max_active_jobs = options.max_active_jobs,
+                     .reserve = reserve_.get(),
+                     .has_bundle = [this](const std::string& address) { return shelf_->Claim(address); }},
+          .set_market = [this](const v1::SetMarketRequest& request) { return SetMarket(request); },
+          .backups = backups_.get(),
+          .logs = logs_.get(),
+          .bundles = bundles_.get()});
 }
 
 // The port is opened before the loop starts, so that the state is not changed if the port turns out to be in use. Until
@@ -292,6 +317,7 @@ void CoordinatorServer::Stop() {
     // Local machines end while the coordinator still runs, so that they can drain.
     fleet_->machines().EndLocal(kEndMachinesSeconds);
   if (backups_) backups_->Stop();
+  if (bundles_) bundles_->Stop();
   if (loop_) loop_->Stop();
   if (desk_) desk_->Stop();
   if (server_) server_->Shutdown(kFinishCallsSeconds);

@@ -14,12 +14,14 @@
 #include "common/metrics/metrics.h"
 #include "common/rpc/local_token.h"
 #include "common/rpc/rpc.h"
+#include "coordinator/bundles/bundle_shelf.h"
 #include "coordinator/folder/data_folder.h"
 #include "coordinator/logs/log_desk.h"
 #include "coordinator/server/assembly/fleet_watch.h"
 #include "coordinator/server/assembly/metrics_source.h"
 #include "coordinator/server/loop/loop.h"
 #include "coordinator/server/services/backups.h"
+#include "coordinator/server/services/bundle_desk.h"
 #include "coordinator/server/services/log_streams.h"
 #include "coordinator/server/services/sync_services.h"
 #include "coordinator/server/services/user_service.h"
@@ -52,6 +54,9 @@ class CoordinatorServer {
     // Jobs may read only below the folders `data_roots`. If none is listed, jobs of a coordinator on loopback may read
     // whatever its user may read, and jobs of any other coordinator may read what their nodes allow.
     std::vector<std::string> data_roots;
+    // `allow_code` is "off", "on" or "unisolated" (common/agreed/allow_code.h). If it is empty, it is "on" for a
+    // coordinator on loopback, and otherwise "off".
+    std::string allow_code;
     // Jobs may name the endpoints `store_endpoints`, HOST[:PORT], and that of the default store.
     std::vector<std::string> store_endpoints;
     // `fleet` is the path of the fleet file with prices and machines, and empty for none.
@@ -72,6 +77,12 @@ class CoordinatorServer {
     uint64_t job_log_bytes = 64 << 20;
     // At most `log_bytes` bytes are kept of the output of all jobs together.
     uint64_t log_bytes = 4ULL << 30;
+    // At most `bundle_bytes` bytes are kept of all bundles of code together, and at most a tenth of their disk.
+    uint64_t bundle_bytes = 4ULL << 30;
+    // Bundles of code are sent and taken at `bundle_rate` bytes a second at most.
+    uint64_t bundle_rate = 64 << 20;
+    // The call of a client that does not take its piece of a bundle for `bundle_stalled_seconds` seconds is ended.
+    double bundle_stalled_seconds = 60;
     core::Tunables tunables;
     Clocks clocks;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
@@ -112,6 +123,7 @@ class CoordinatorServer {
   absl::Status PrepareFolder(Options& options);
   absl::Status OpenStore(const Options& options);
   absl::Status StartDesk(const Options& options);
+  absl::Status OpenBundles(const Options& options);
   void MakeLoop(const Options& options, const ClusterRecord& cluster);
   void MakeServices(const Options& options, JobReach reach);
   absl::Status Listen(const Options& options);
@@ -135,8 +147,10 @@ class CoordinatorServer {
   std::unique_ptr<Webhook> webhook_;
   std::optional<Voice> voice_;
   std::unique_ptr<LogDesk> desk_;
+  std::unique_ptr<BundleShelf> shelf_;
   std::unique_ptr<Loop> loop_;
   std::unique_ptr<LogStreams> logs_;
+  std::unique_ptr<BundleDesk> bundles_;
   std::unique_ptr<MetricsSource> metrics_source_;
   std::unique_ptr<FleetWatch> fleet_;
   std::unique_ptr<TrainersService> trainers_;

@@ -45,6 +45,8 @@ void JobFileBook::Set(const v1::JobRecord& record, double unix_now) {
                       before.membership().generation() == record.membership().generation();
     const bool same_secret = before.secret() == record.secret();
     if (same && same_secret && unix_now < known->second.at + kRenewSeconds) return;
+    // A job that has failed may have been resumed.
+    if (!over && IsOver(before.job())) std::erase(over_, uid);
     // The file of a finished job does not change any more, so the record that the book has is good enough.
     if (over && same_secret && IsOver(before.job())) return;
   } else if (over && record.job().status().finished_at() < unix_now - kOverSeconds) {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -75,13 +77,17 @@ absl::Status Backups::Send(BackupCall* call) {
   if (!copy.ok()) return copy.status();
   const absl::StatusOr<common::ClusterIdentity> identity = common::ParseClusterIdentity(copy->identity);
   if (!identity.ok()) return absl::DataLossError("the state store does not say of which cluster it is");
+  // The bundles that a job in the copy names were there before the job.
+  std::shared_ptr<const std::set<std::string>> bundles = std::make_shared<std::set<std::string>>();
+  if (options_.bundles != nullptr) bundles = options_.bundles->Hold();
   *call->data() = BackupPreamble({.identity = *identity,
                                   .taken_at = taken_at,
                                   .release = common::kVersion,
                                   .schema = copy->schema,
                                   .needs_release = copy->needs_release,
                                   .bytes = copy->bytes,
-                                  .xxh3_128 = copy->xxh3_128});
+                                  .xxh3_128 = copy->xxh3_128,
+                                  .bundles = static_cast<int>(bundles->size())});
   if (absl::Status written = call->Write(); !written.ok()) return written;
   for (int64_t at = 0; at < copy->bytes;) {
     call->data()->resize(static_cast<size_t>(std::min<int64_t>(kChunkBytes, copy->bytes - at)));
@@ -91,6 +97,28 @@ absl::Status Backups::Send(BackupCall* call) {
     call->data()->resize(static_cast<size_t>(got));
     if (absl::Status written = call->Write(); !written.ok()) return written;
     at += got;
+  }
+  for (const std::string& address : *bundles) {
+    if (absl::Status sent = SendBundle(call, address); !sent.ok()) return sent;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Backups::SendBundle(BackupCall* call, const std::string& address) const {
+  const auto file = common::PosixFileSystem()->Open(options_.bundles->PathOf(address));
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<int64_t> bytes = (*file)->Size();
+  if (!bytes.ok()) return bytes.status();
+  *call->data() = BundleLine(address, *bytes);
+  if (absl::Status written = call->Write(); !written.ok()) return written;
+  for (int64_t at = 0; at < *bytes;) {
+    call->data()->resize(static_cast<size_t>(std::min<int64_t>(kChunkBytes, *bytes - at)));
+    const absl::StatusOr<size_t> got = (*file)->ReadAt(at, call->data()->data(), call->data()->size());
+    if (!got.ok()) return got.status();
+    if (*got == 0) return absl::DataLossError("a bundle became shorter while it was read");
+    call->data()->resize(*got);
+    if (absl::Status written = call->Write(); !written.ok()) return written;
+    at += static_cast<int64_t>(*got);
   }
   return absl::OkStatus();
 }

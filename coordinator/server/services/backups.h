@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/sync/mutex.h"
+#include "coordinator/bundles/bundle_shelf.h"
 #include "rekindle/v1/coordinator.pb.h"
 
 namespace rekindle::coordinator {
@@ -29,6 +30,8 @@ class Backups {
     std::string copy;
     // The call of a client that reads no chunk for `stalled_seconds` seconds is ended.
     double stalled_seconds = 60;
+    // `bundles` has the bundles of users' code. It may be null, and the caller keeps its ownership.
+    BundleShelf* bundles = nullptr;
   };
 
   // The constructor removes the copy of the state that a process that died may have left at the path `options.copy`.
@@ -47,6 +50,7 @@ class Backups {
   // `began` is when the backup began, in seconds of the steady clock.
   void Serve(BackupCall* call, double began);
   absl::Status Send(BackupCall* call);
+  absl::Status SendBundle(BackupCall* call, const std::string& address) const;
 
   const Options options_;
   common::Mutex mutex_;

@@ -1,6 +1,7 @@
 #include "coordinator/server/services/intake.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/bundle/bundle.h"
 #include "coordinator/spec/job_checks.h"
 #include "coordinator/spec/job_secret.h"
 
@@ -18,6 +19,15 @@ absl::Status Intake::CheckRoom() const {
   if (active < options_.max_active_jobs) return options_.reserve->CheckRoomForJobs();
   return absl::ResourceExhaustedError(
       absl::StrCat(active, " jobs are active, the most there may be: cancel some or wait"));
+}
+
+void Intake::CheckBundle(const v1::JobSpec::Model& model, Checker* check) const {
+  const std::string& bundle = model.bundle();
+  // An address that is none was refused before.
+  if (!common::IsBundleAddress(bundle)) return;
+  check->Require(options_.has_bundle(bundle), "spec.model.bundle",
+                 absl::StrCat("this coordinator does not have the bundle ", bundle,
+                              ": give the folder with the code, and `rekindle submit` sends it"));
 }
 
 absl::StatusOr<v1::JobRecord> Intake::Admit(const Candidate& candidate, const std::string& uid) const {
@@ -40,6 +50,8 @@ absl::StatusOr<v1::JobRecord> Intake::Admit(const Candidate& candidate, const st
   Checker check = candidate.check;
   CheckInCluster({candidate.job, candidate.resolved}, {.room = [this] { return CheckRoom(); }, .cluster = in_cluster},
                  &check);
+  // A job that is only validated has no uid, and its bundle is sent later.
+  if (!uid.empty()) CheckBundle(candidate.resolved.model(), &check);
   if (!check.status().ok()) return check.status();
   return record;
 }

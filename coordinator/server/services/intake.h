@@ -3,6 +3,7 @@
 #ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_INTAKE_H_
 #define REKINDLE_COORDINATOR_SERVER_SERVICES_INTAKE_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -27,6 +28,9 @@ class Intake {
     // `reserve` is the disk reserve, which says whether the disk has room for new jobs. It must not be null, and the
     // caller keeps its ownership.
     const DiskReserve* reserve = nullptr;
+    // `has_bundle` says whether the coordinator has a bundle, and keeps it for the job that is made next. It is called
+    // on the loop's thread and must not wait.
+    std::function<bool(const std::string& address)> has_bundle = [](const std::string&) { return false; };
   };
 
   // The caller keeps the ownership of the loop, which must outlive this object.
@@ -49,6 +53,7 @@ class Intake {
 
  private:
   absl::Status CheckRoom() const;
+  void CheckBundle(const v1::JobSpec::Model& model, Checker* check) const;
 
   const Loop* const loop_;
   const Options options_;

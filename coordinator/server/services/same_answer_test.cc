@@ -113,6 +113,10 @@ class SameAnswerTest : public ServerFixture {
         {"default store",
          {[&](auto& job) { Spec(job).mutable_checkpoint()->set_archive_store(options_.defaults.store); },
           "spec.checkpoint.archive_store: is spec.checkpoint.store"}},
+        {"code of users",
+         {[&](auto& job) { MakeOwn(job); },
+          "spec.model.python: this coordinator takes no code of users: start rekindle-coordinator with --allow-code on",
+          [](auto& options) { options.allow_code = "off"; }}},
         {"data roots",
          {[&](auto& job) {
             Spec(job).mutable_model()->set_weights("/etc/shadow");
@@ -151,12 +155,24 @@ class SameAnswerTest : public ServerFixture {
             report.mutable_device()->set_kind("cpu");
             ASSERT_TRUE(Sync(report).ok());
           }}},
+        {"interpreters of the nodes",
+         {[&](auto& job) { MakeOwn(job); },
+          "spec.model.python: no node can run it (node plain: it runs no code of users", [](auto&) {},
+          [&] { ASSERT_TRUE(Sync(AgentReport("plain")).ok()); }}},
         {"budget",
          {[&](auto& job) { Spec(job).mutable_goals()->set_budget(5); }, "spec.goals.budget: nobody knows what a node"}},
         {"goals on the fleet",
          {[&](auto& job) { Spec(job).mutable_goals()->set_objective("cheapest"); },
           "spec.goals.objective: there are no pools to plan on"}},
     };
+  }
+
+  // Makes the job one with the user's own model.
+  void MakeOwn(v1::Job& job) {
+    Spec(job).clear_data();
+    *Spec(job).mutable_model() = {};
+    Spec(job).mutable_model()->set_python("train:task");
+    Spec(job).mutable_model()->set_folder(folder_);
   }
 
   // Starts a new coordinator with the options of the case, and expects that only the check `row` refuses the job of the
@@ -175,8 +191,10 @@ class SameAnswerTest : public ServerFixture {
 
     const bool in_cluster = (row.needs & kCluster) != 0;
     const std::vector<std::string> alone = in_cluster ? std::vector<std::string>() : std::vector<std::string>{row.name};
-    const JobReach reach{
-        .here = true, .roots = data::DataRoots({folder_}, {}), .endpoints = *common::StoreEndpoints::Create({}, true)};
+    const JobReach reach{.here = true,
+                         .takes_code = options_.allow_code != "off",
+                         .roots = data::DataRoots({folder_}, {}),
+                         .endpoints = *common::StoreEndpoints::Create({}, true)};
     EXPECT_EQ(Refusing(job, {.settings = &options_.defaults, .reach = &reach, .files = true}), alone)
         << "of those outside the cluster";
     EXPECT_EQ(Refusing(job, {}).empty(), row.needs != kNothing) << "without a coordinator";

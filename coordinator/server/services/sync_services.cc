@@ -102,12 +102,28 @@ grpc::ServerUnaryReactor* TrainersService::Sync(grpc::CallbackServerContext* con
   return reactor;
 }
 
-NodesService::NodesService(Loop* loop, Voice* voice, LogStreams* logs, common::Metrics* metrics)
+NodesService::NodesService(Loop* loop, Voice* voice, LogStreams* logs, BundleDesk* bundles, common::Metrics* metrics)
     : loop_(loop),
       voice_(voice),
       logs_(logs),
+      bundles_(bundles),
       calls_(CallCounter(metrics, "Nodes.Sync")),
-      log_reports_(CallCounter(metrics, "Nodes.KeepLines")) {}
+      log_reports_(CallCounter(metrics, "Nodes.KeepLines")),
+      bundle_pieces_(CallCounter(metrics, "Nodes.GetBundle")) {}
+
+grpc::ServerUnaryReactor* NodesService::GetBundle(grpc::CallbackServerContext* context,
+                                                  const v1::GetBundleRequest* request, v1::GetBundleReply* reply) {
+  bundle_pieces_.Increment();
+  absl::Status status = CheckName("node", request->node());
+  status.Update(CheckName("incarnation", request->incarnation()));
+  if (status.ok() && !voice_->MayTell(request->node(), request->obeys())) {
+    status = absl::FailedPreconditionError("the node obeys another coordinator than this one");
+  }
+  if (status.ok()) return bundles_->Get(context, request, reply);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(common::StatusToGrpc(status));
+  return reactor;
+}
 
 grpc::ServerUnaryReactor* NodesService::KeepLines(grpc::CallbackServerContext* context, const v1::LogReport* report,
                                                   v1::LogReply* reply) {

@@ -1,10 +1,11 @@
 // Serves Trainers.Sync and Nodes.Sync, which carry reports into the loop and directives out when they change.
-// Nodes.KeepLines hands lines to the logs.
+// Nodes.KeepLines hands lines to the logs, and Nodes.GetBundle asks the bundles.
 #ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_SYNC_SERVICES_H_
 #define REKINDLE_COORDINATOR_SERVER_SERVICES_SYNC_SERVICES_H_
 
 #include "common/metrics/metrics.h"
 #include "coordinator/server/loop/loop.h"
+#include "coordinator/server/services/bundle_desk.h"
 #include "coordinator/server/services/log_streams.h"
 #include "coordinator/server/services/voice.h"
 #include "rekindle/v1/node.grpc.pb.h"
@@ -29,18 +30,22 @@ class TrainersService final : public v1::Trainers::CallbackService {
 
 class NodesService final : public v1::Nodes::CallbackService {
  public:
-  NodesService(Loop* loop, Voice* voice, LogStreams* logs, common::Metrics* metrics);
+  NodesService(Loop* loop, Voice* voice, LogStreams* logs, BundleDesk* bundles, common::Metrics* metrics);
   grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::NodeReport* report,
                                  v1::NodeDirective* directive) override;
   grpc::ServerUnaryReactor* KeepLines(grpc::CallbackServerContext* context, const v1::LogReport* report,
                                       v1::LogReply* reply) override;
+  grpc::ServerUnaryReactor* GetBundle(grpc::CallbackServerContext* context, const v1::GetBundleRequest* request,
+                                      v1::GetBundleReply* reply) override;
 
  private:
   Loop* const loop_;
   Voice* const voice_;
   LogStreams* const logs_;
+  BundleDesk* const bundles_;
   prometheus::Counter& calls_;
   prometheus::Counter& log_reports_;
+  prometheus::Counter& bundle_pieces_;
 };
 
 // Returns the counter in the metrics that counts the calls of the given method of a service.

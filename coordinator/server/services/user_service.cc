@@ -131,6 +131,12 @@ grpc::ServerUnaryReactor* UserService::SubmitJob(Context* context, const v1::Sub
   return reactor;
 }
 
+grpc::ServerUnaryReactor* UserService::PutBundle(Context* context, const v1::PutBundleRequest* request,
+                                                 v1::PutBundleReply* reply) {
+  Count("PutBundle");
+  return options_.bundles->Put(context, request, reply);
+}
+
 grpc::ServerUnaryReactor* UserService::ValidateJob(Context* context, const v1::ValidateJobRequest* request,
                                                    v1::Job* reply) {
   Count("ValidateJob");

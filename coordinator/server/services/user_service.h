@@ -8,6 +8,7 @@
 #include "common/metrics/metrics.h"
 #include "coordinator/server/loop/loop.h"
 #include "coordinator/server/services/backups.h"
+#include "coordinator/server/services/bundle_desk.h"
 #include "coordinator/server/services/intake.h"
 #include "coordinator/server/services/log_streams.h"
 #include "rekindle/v1/coordinator.grpc.pb.h"
@@ -24,12 +25,16 @@ class UserService final : public v1::Coordinator::CallbackService {
     Backups* backups = nullptr;
     // `logs` serves the calls of ReadLog. It must not be null, and the caller keeps its ownership.
     LogStreams* logs = nullptr;
+    // `bundles` serves the calls of PutBundle. It must not be null, and the caller keeps its ownership.
+    BundleDesk* bundles = nullptr;
   };
 
   UserService(Loop* loop, common::Metrics* metrics, Options options);
 
   using Context = grpc::CallbackServerContext;
   grpc::ServerUnaryReactor* SubmitJob(Context* context, const v1::SubmitJobRequest* request, v1::Job* reply) override;
+  grpc::ServerUnaryReactor* PutBundle(Context* context, const v1::PutBundleRequest* request,
+                                      v1::PutBundleReply* reply) override;
   grpc::ServerUnaryReactor* ValidateJob(Context* context, const v1::ValidateJobRequest* request,
                                         v1::Job* reply) override;
   grpc::ServerUnaryReactor* GetJob(Context* context, const v1::GetJobRequest* request, v1::Job* reply) override;

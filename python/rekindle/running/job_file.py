@@ -17,13 +17,14 @@ MOST_MICRO_BATCHES = 65536
 DEFAULT_MICRO_BATCHES = (4, 3, 2, 1)
 _STEPS = Limit(1, 100_000_000, whole=True)
 _BATCH = Limit(1, 16_777_216, whole=True)
-_MICRO_BATCH = Limit(1, 1_048_576, whole=True)
+_MICRO_BATCH = Limit(1, 8000, whole=True)
 _WORKERS = Limit(1, MOST_WORKERS, whole=True)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 # These are the arguments from which fields of a job come, for messages about a job that differs from an earlier one.
 _ARGUMENTS = {"training.steps": "steps", "training.global_batch": "batch", "training.micro_batch": "micro_batch",
               "training.precision": "precision", "training.reduce": "reduce", "training.clip_norm": "clip_norm",
               "training.evaluate_every": "evaluate_every", "model.python": "task", "model.folder": "folder",
+              "model.bundle": "folder",
               "model.data_workers": "data_workers"}
 
 
@@ -86,7 +87,8 @@ def _batches(wanted: Wanted, workers: int) -> dict[str, Any]:
     """Returns the fields of the batch. `workers` is the largest number of workers."""
     batch = int(_BATCH.check("batch", wanted.batch))
     if wanted.micro_batch == "auto":
-        return {"global_batch": batch, "micro_batch": "auto"}
+        raise Refused("micro_batch is 'auto', which does not see the memory of the process that runs the module; give "
+                      "the number of samples that it takes at once, such as 4")
     if wanted.micro_batch is None:
         size = next(size for size in DEFAULT_MICRO_BATCHES if batch % size == 0)
     else:
@@ -150,12 +152,16 @@ def _checkpoint(wanted: Wanted) -> dict[str, Any]:
 def _name(name: Any, place: Place) -> str:
     if name is None:
         module, _, attribute = place.task.partition(":")
-        words = module if attribute == "task" else f"{module}-{attribute}"
-        return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:63].strip("-") or "job"
+        return default_name(module if attribute == "task" else f"{module}-{attribute}")
     if not isinstance(name, str) or not _NAME.fullmatch(name) or re.fullmatch(r"[0-9a-f]{32}", name):
         raise Refused(f"name is {name!r}; give 1 to 63 of a-z, 0-9 and '-', with no '-' at the ends, such as "
                       "'my-model'")
     return name
+
+
+def default_name(words: str) -> str:
+    """Returns the name of a job that the user has not named. `words` are for example the name of the module."""
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:63].strip("-") or "job"
 
 
 def _described(value: Any) -> str:

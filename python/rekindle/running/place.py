@@ -6,7 +6,7 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any
@@ -30,48 +30,64 @@ class Place:
     file: str
 
 
-def find(function: Callable[[], Any], call: str) -> Place:
-    """Returns the place of the task. `call` is the name of the function that the user has called, for messages.
+def find(function: Callable[[], Any] | tasks.Located, call: str, how: str | None = None) -> Place:
+    """Returns the place of the task. `call` is the name of the function that the user has called, for messages, and
+    `how` has the lines to write, where they are not those for rekindle.run.
 
     Raises Refused for a task that only this process can find, in a process that computes for a job, and where a call
     below would be made again by each process that imports the file."""
+    if isinstance(function, tasks.Located):
+        return Place(function.spec, function.folder, function.file)
+    how = HOW_TO_WRITE.format(call=call) if how is None else how
     try:
         task, folder = tasks.locate(function)
     except Refused as error:
-        raise Refused(error.message.removesuffix(f" {tasks.HOW_TO_WRITE}") + " The lines to write:" +
-                      HOW_TO_WRITE.format(call=call)) from None
+        raise Refused(error.message.removesuffix(f" {tasks.HOW_TO_WRITE}") + f" The lines to write:{how}") from None
     module = sys.modules[function.__module__]
     name = function.__name__
     file = os.path.abspath(str(module.__file__))
     try:
         inspect.signature(function).bind()
     except TypeError as error:
-        raise Refused(f"{name} cannot be called without arguments ({error}); a task takes none, as here:" +
-                      HOW_TO_WRITE.format(call=call)) from None
+        raise Refused(f"{name} cannot be called without arguments ({error}); it has to take none, as here:"
+                      f"{how}") from None
     if getattr(module, name, None) is not function:
         raise Refused(f"the name {name} in {os.path.basename(file)} stands for something else by now, which another "
                       "process would take for the task; give the task a name of its own")
-    _check_guard(module, name, file, call)
+    _check_call(module, file, call, how)
+    check_outside_guard(file, [name], how)
     return Place(task, folder, file)
 
 
-def _check_guard(module: ModuleType, name: str, file: str, call: str) -> None:
-    """Refuses a call that would be made again when the file is imported, and a task that would not be there then."""
+def _check_call(module: ModuleType, file: str, call: str, how: str) -> None:
+    """Refuses a call that would be made again when the file is imported."""
     tree = _parsed(file)
     if tree is None:
         return
-    guards = [node for node in tree.body if isinstance(node, ast.If) and _asks_for_name(node.test)]
+    guards = _guards(tree)
     line = _line_of_call(module)
     if line is not None and not any(guard.lineno <= line <= (guard.end_lineno or line) for guard in guards):
         raise Refused(f"{os.path.basename(file)} calls rekindle.{call} in line {line} whenever it is imported, and "
                       "each process that computes for the job imports it; put the call below: if __name__ == "
-                      "\"__main__\":, as here:" + HOW_TO_WRITE.format(call=call))
+                      f"\"__main__\":, as here:{how}")
+
+
+def check_outside_guard(file: str, names: Sequence[str], how: str) -> None:
+    """Refuses a name that would not be there when another process imports the file."""
+    tree = _parsed(file)
+    if tree is None:
+        return
+    guards = _guards(tree)
     outside = _names([node for node in tree.body if node not in guards])
-    # A star stands for an import of any names.
-    if name in _names(guards) and not outside & {name, "*"}:
-        raise Refused(f"{name} is defined below if __name__ == \"__main__\":, so a process that imports "
-                      f"{os.path.basename(file)} does not find it; move it above that line, as here:" +
-                      HOW_TO_WRITE.format(call=call))
+    for name in names:
+        # A star stands for an import of any names.
+        if name in _names(guards) and not outside & {name, "*"}:
+            raise Refused(f"{name} is defined below if __name__ == \"__main__\":, so a process that imports "
+                          f"{os.path.basename(file)} does not find it; move it above that line, as here:{how}")
+
+
+def _guards(tree: ast.Module) -> list[ast.If]:
+    return [node for node in tree.body if isinstance(node, ast.If) and _asks_for_name(node.test)]
 
 
 def _parsed(file: str) -> ast.Module | None:

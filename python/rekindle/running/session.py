@@ -66,19 +66,37 @@ class Session:
         if earlier is None:
             return self._submit(place, job)
         status = earlier["status"]
-        if status["state"] in ("FAILED", "CANCELLED"):
-            how = "has failed" if status["state"] == "FAILED" else "was cancelled"
-            self._progress.say(f"job {name} {how} before, at step {status['step']}, and begins anew")
+        why = self._why_anew(job, earlier)
+        if why:
+            self._progress.say(f"job {name} {why}, and begins anew")
             return self._submit(place, job)
         self._check_same(place, job, earlier)
         self._begun = earlier["uid"]
         if status["state"] == "SUCCEEDED":
             self._progress.say(f"job {name} was trained before, and this is its result; fresh=True trains anew")
             return earlier
-        self._progress.say(f"job {name} goes on from step {status['step']}")
-        if status["state"] == "PAUSED":
+        if status["state"] == "FAILED":
+            self._progress.say(f"job {name} has failed before, at step {status['step']}, and goes on from its "
+                               f"checkpoint of step {status['checkpoint_step']}; fresh=True trains anew")
+        else:
+            self._progress.say(f"job {name} goes on from step {status['step']}")
+        if status["state"] in ("PAUSED", "FAILED"):
             return self._client.call("resume", earlier["uid"])
         return earlier
+
+    def _why_anew(self, job: dict[str, Any], earlier: dict[str, Any]) -> str:
+        """Returns why an earlier job that is over does not go on, or nothing where it does or has an end."""
+        status = earlier["status"]
+        if status["state"] == "CANCELLED":
+            return f"was cancelled before, at step {status['step']}"
+        if status["state"] != "FAILED":
+            return ""
+        failed = f"has failed before, at step {status['step']}"
+        record = self._folder.record(earlier["name"], earlier["uid"], self._local is not None)
+        if int(status["checkpoint_step"]) < 0 or record is None:
+            return failed
+        told = job_file.differences(record["job"], job)
+        return f"{failed}, with other arguments ({'; '.join(told[:3])})" if told else ""
 
     def _submit(self, place: Place, job: dict[str, Any]) -> dict[str, Any]:
         self._begun = job["name"]
@@ -184,11 +202,9 @@ class Session:
         status = job["status"]
         if status["state"] == "CANCELLED":
             return Failed(f"job {job['name']} was cancelled at step {status['step']}")
-        message, _, lines = str(status["reason"]).partition("\n")
         # Which trainer was the first to say it means nothing to the user.
-        message = re.sub(r"^trainer \S+: ", "", message)
-        if not lines.strip():
-            lines = self._last_lines(job["uid"])
+        message = re.sub(r"^trainer \S+: ", "", str(status["reason"]))
+        lines = str(status.get("traceback") or "") or self._last_lines(job["uid"])
         return Failed(f"job {job['name']} has failed after step {status['step']}: {message}", lines.rstrip())
 
     def _last_lines(self, uid: str) -> str:

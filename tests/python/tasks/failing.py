@@ -1,12 +1,15 @@
 """Tasks that fail while they compute. What fails depends on the sample numbers."""
 
 import os
+import signal
+import subprocess
+import sys
 
 import torch
 from torch.nn import functional
 
 import rekindle
-from models import Points, entropy
+from models import Points, deep, entropy
 
 
 class Module(torch.nn.Module):
@@ -59,6 +62,36 @@ def raises_on_two():
         if len(x) == 2:
             raise ValueError("two samples are too few")
     return acting(act)
+
+
+def reads_input():
+    """Has a loss that depends on what the standard input holds."""
+    return acting(nothing, lambda m, b: rekindle.Sum(m(b["x"]).sum() * 0 + len(sys.stdin.read()), len(b["y"])))
+
+
+def starts_process():
+    """Leaves a process of its own running, and writes its number into a file."""
+    with open(os.path.join(os.environ["TEST_SCRATCH"], "started"), "w", encoding="ascii") as file:
+        file.write(str(subprocess.Popen(["/bin/sleep", "1000"]).pid))
+    return acting(nothing)
+
+
+class Noted(Points):
+    """Writes into a file which samples are read."""
+
+    def __getitem__(self, sample):
+        with open(os.path.join(os.environ["TEST_SCRATCH"], "reads"), "a", encoding="ascii") as file:
+            file.write(f"{sample}\n")
+        return super().__getitem__(sample)
+
+
+def notes_reads():
+    return rekindle.Task(torch.nn.Linear(8, 3), data=Noted(), loss=entropy)
+
+
+def draws():
+    """Computes something else in each process."""
+    return acting(lambda module, x: module.queue.fill_(int.from_bytes(os.urandom(2), "little")))
 
 
 def writes_parameter():
@@ -179,6 +212,68 @@ def huge():
         if len(x) == 2:
             torch.empty(1 << 60)
     return acting(act)
+
+
+def needs_memory():
+    """Has memory for two samples at once."""
+    class Small(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(8, 3)
+
+        def forward(self, x):
+            if len(x) > 2:
+                torch.empty(1 << 60)
+            return self.layer(x)
+
+    return rekindle.Task(Small(), data=Points(), loss=entropy)
+
+
+def stops_itself():
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return acting(nothing)
+
+
+class Armed(torch.autograd.Function):
+    """Raises an error in the next backward after a test has made the file `armed`."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        armed = os.path.join(os.environ["TEST_SCRATCH"], "armed")
+        if os.path.exists(armed):
+            os.remove(armed)
+            raise ValueError("it was armed")
+        return gradient
+
+
+class Guarded(torch.nn.Module):
+    """Lets `inner` have an input whose gradient goes through Armed after all others."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(Armed.apply(x.detach().requires_grad_()))
+
+
+def raises_when_armed():
+    return rekindle.Task(Guarded(deep().module), data=Points(), loss=entropy)
+
+
+def differs_by_process():
+    """Computes other gradients in each process, many of which are delivered before backward has ended."""
+    factor = 1 + int.from_bytes(os.urandom(4), "little") / 2**32
+
+    def loss(module, batch):
+        right = entropy(module, batch)
+        return rekindle.Sum(right.loss_sum * factor, right.count)
+
+    return rekindle.Task(deep().module, data=Points(), loss=loss)
 
 
 class Slow(torch.nn.Module):

@@ -104,7 +104,7 @@ absl::StatusOr<NodeFolder> NodeFolder::Open(const std::string& dir, double lock_
   if (!lock.ok()) return lock.status();
   folder.lock_ = *std::move(lock);
   folder.home_ = HomeOf(folder.lock_.get());
-  for (const char* name : {"/jobs", "/trainers", "/alive", "/last_words", "/ended", "/exits", "/logs"}) {
+  for (const char* name : {"/jobs", "/trainers", "/alive", "/last_words", "/ended", "/exits", "/logs", "/warm"}) {
     const absl::Status made = MakeFolder(folder.dir_ + name);
     if (!made.ok()) return made;
   }

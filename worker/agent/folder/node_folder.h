@@ -14,7 +14,10 @@
 //   last_words/ID      why a trainer ended itself (common/process/last_words.h)
 //   ended/ID.json      exits that the coordinator has not acknowledged
 //   exits/             exits seen by init (exits.h)
+//   bundles/           code of users' own models (bundles/bundle_keeper.h)
 //   logs/              output of the trainers, one file each, and its owner (log_file.h)
+//   warm/              sockets and records of the processes that have the imports of jobs (user_code/job_code.h)
+//   env_from           values of variables that jobs may name; the operator writes it
 //   .rekindle-state    keeps jobs from reading any of it (common/files/state_folder.h)
 //
 // Only this user may read or write any of it (modes 0700 and 0600).
@@ -59,6 +62,7 @@ class NodeFolder {
   std::string LastWordsFolder() const { return dir_ + "/last_words"; }
   std::string EndedFolder() const { return dir_ + "/ended"; }
   std::string LogFolder() const { return dir_ + "/logs"; }
+  std::string WarmFolder() const { return dir_ + "/warm"; }
   // Returns the path of one trainer's log. `incarnation` is the last part of the trainer's name.
   std::string LogFile(const std::string& job_name, int slot, const std::string& incarnation) const;
 

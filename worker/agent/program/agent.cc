@@ -17,6 +17,8 @@
 #include "common/process/process.h"
 #include "common/rpc/rpc.h"
 #include "common/time/clock.h"
+#include "worker/agent/bundles/bundle_keeper.h"
+#include "worker/agent/bundles/bundle_transport.h"
 #include "worker/agent/decisions/drain.h"
 #include "worker/agent/decisions/name_state.h"
 #include "worker/agent/decisions/sought.h"
@@ -54,10 +56,12 @@ class Agent {
         folder_(std::move(folder)),
         signals_(std::move(signals)),
         logs_({.folder = folder_.LogFolder()}),
+        bundles_({.folder = folder_.dir()}, &waker_),
         supervisor_(
             {.launch = {.trainer_binary = options.trainer_binary,
                         .own_trainer_binary = options.own_trainer_binary,
                         .python = options.python,
+                        .allow_code = options.allow_code,
                         .coordinator = options.coordinator,
                         .node = options.node,
                         .advertise = options.advertise,
@@ -68,14 +72,20 @@ class Agent {
              .fake_gpus = options.device == kFakeDevices,
              .slots = options.slots,
              .policy = {.stop_grace_seconds = options.stop_grace_seconds, .stuck_seconds = options.stuck_seconds},
-             .health = {.first_seconds = options.ask_driver_seconds}},
+             .health = {.first_seconds = options.ask_driver_seconds},
+             .code = CodeOptions(options),
+             .has_bundle = [this](const std::string& address) { return bundles_.IsReady(address); }},
             &folder_, &metrics_, &logs_, &waker_),
         local_service_(&supervisor_),
         driver_([options] { return AskForGpus(options); }, &waker_),
         lonely_(&folder_, machine_.boot, options.first_heard_seconds) {}
 
-  // The log shipper's thread uses the link to the coordinator, so it has to stop before the members are destroyed.
-  ~Agent() { logs_.Stop(); }
+  // The threads of the log shipper and of the bundle keeper use the link to the coordinator, so they have to stop
+  // before the members are destroyed.
+  ~Agent() {
+    logs_.Stop();
+    bundles_.Stop();
+  }
 
   absl::Status Start() {
     const absl::StatusOr<std::shared_ptr<grpc::Channel>> coordinator = common::Connect(options_.coordinator);
@@ -112,6 +122,11 @@ class Agent {
     logs_.Run({.send = [this](v1::LogReport report) { return SendLogs(std::move(report)); },
                .cancel = [this] { log_transport_->Cancel(); },
                .connection = [this] { return link_->connection(); }});
+    const absl::StatusOr<std::shared_ptr<grpc::Channel>> for_bundles = common::Connect(options_.coordinator, own_line);
+    if (!for_bundles.ok()) return for_bundles.status();
+    bundle_transport_ = std::make_unique<BundleTransport>(*for_bundles);
+    bundles_.Run([this](v1::GetBundleRequest request) { return GetBundle(std::move(request)); },
+                 [this] { bundle_transport_->Cancel(); });
     notices_ = std::make_unique<NoticeWatcher>(
         *std::move(sources), &waker_,
         [this](const std::string& source, const NoticeCounts& counts) { metrics_.CountNotices(source, counts); });
@@ -211,6 +226,7 @@ class Agent {
       name_.Take(*delivery->directive);
       supervisor_.Apply(*delivery->directive);
       stored_->Want(supervisor_.StoresToRead());
+      bundles_.Want(supervisor_.Bundles());
       look_for_ = delivery->directive->look_for();
       if (!name_.waits()) checkpoint_link_->SetPeers(PeersIn(*delivery->directive));
       drained_ = delivery->directive->drained();
@@ -244,6 +260,14 @@ class Agent {
     const common::ClusterIdentity obeys = link_->obeys();
     if (!obeys.cluster.empty()) common::ToMessage(obeys, report.mutable_obeys());
     return log_transport_->Send(report);
+  }
+
+  absl::StatusOr<v1::GetBundleReply> GetBundle(v1::GetBundleRequest request) {
+    request.set_node(options_.node);
+    request.set_incarnation(folder_.incarnation());
+    const common::ClusterIdentity obeys = link_->obeys();
+    if (!obeys.cluster.empty()) common::ToMessage(obeys, request.mutable_obeys());
+    return bundle_transport_->Get(request);
   }
 
   v1::NodeReport MakeReport() const {
@@ -306,6 +330,7 @@ class Agent {
   const common::Waker waker_;
   AgentMetrics metrics_;
   LogShipper logs_;
+  BundleKeeper bundles_;
   Supervisor supervisor_;
   LocalService local_service_;
   DriverQuestion driver_;
@@ -316,6 +341,7 @@ class Agent {
   std::unique_ptr<StoredJobs> stored_;
   std::unique_ptr<CoordinatorLink> link_;
   std::unique_ptr<LogTransport> log_transport_;
+  std::unique_ptr<BundleTransport> bundle_transport_;
   std::unique_ptr<NoticeWatcher> notices_;
 
   LonelyEnd lonely_;
@@ -358,6 +384,7 @@ int RunAgent(const AgentOptions& options) {
     log::Error("cannot start", {{"error", std::string(gpus.message())}});
     return kExitWrongUse;
   }
+  SettleIsolation(*folder, settled);
   Agent agent(settled, *std::move(folder), *std::move(signals));
   const absl::Status started = agent.Start();
   if (!started.ok()) {

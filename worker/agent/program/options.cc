@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/agreed/allow_code.h"
 #include "common/rpc/rpc.h"
 #include "worker/agent/folder/small_file.h"
 #include "worker/agent/init/init.h"
@@ -67,6 +68,57 @@ CLI::Validator AnyDevice() {
       "{auto,cpu}");
 }
 
+// Adds the flags that say which Python runs code of jobs, whether it runs here, and how it is isolated.
+void AddCodeFlags(CLI::App& app, AgentOptions& options) {
+  app.add_option("--python", options.python,
+                 "The Python, with torch 2.4 or newer and the package rekindle, that runs users' own models "
+                 "(REKINDLE_NODE_PYTHON)")
+      ->envname("REKINDLE_NODE_PYTHON")
+      ->check(CheckProgram);
+  app.add_option("--allow-code", options.allow_code,
+                 "off, on or unisolated: whether jobs may bring code of their own, such as a Python model. Where the "
+                 "agent cannot isolate it, it runs only for a coordinator on loopback, or with `unisolated`. Default: "
+                 "on for a coordinator on loopback, else off")
+      ->check(CLI::IsMember({common::kCodeOff, common::kCodeOn, common::kCodeUnisolated}));
+  app.add_option_function<std::string>(
+         "--code-uids",
+         [&options](const std::string& text) {
+           const auto range = user_code::ParseUidRange(text);
+           if (!range.ok()) throw CLI::ValidationError("--code-uids", std::string(range.status().message()));
+           options.code_uids = *range;
+         },
+         "FIRST-LAST: user ids that nobody else has, for code of jobs, if the agent runs as root")
+      ->default_str(absl::StrCat(options.code_uids.first, "-", options.code_uids.last));
+  app.add_option("--code-disk", options.code_disk, "Bytes that the code of one job may write to disks, as 10GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50));
+  // Only tests use `--isolation-at-most`, so it is hidden from users.
+  app.add_option_function<std::string>(
+         "--isolation-at-most",
+         [&options](const std::string& name) { options.isolation_at_most = *user_code::IsolationOf(name); })
+      ->group("")
+      ->check(CLI::IsMember({"none", "uid", "uid+landlock"}));
+}
+
+// Adds the flags that say how long the agent waits for something.
+void AddTimes(CLI::App& app, AgentOptions& options) {
+  // Only tests use `--ask-driver-seconds` and `--stuck-seconds`, so they are hidden from users.
+  app.add_option("--ask-driver-seconds", options.ask_driver_seconds)->group("")->check(CLI::Range(0.01, 3600.0));
+  app.add_option("--stuck-seconds", options.stuck_seconds)->group("")->check(CLI::Range(0.01, 3600.0));
+  app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--stop-grace-seconds", options.stop_grace_seconds, "From a trainer's SIGTERM to its SIGKILL")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 3600.0));
+  app.add_option(
+         "--end-unless-heard", options.first_heard_seconds,
+         "The agent exits with 4 when it hears of no coordinator in its first so many seconds: for machines that "
+         "are started by a provider's group; 0: never")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
+}
+
 // Adds all flags of the agent but --version.
 void AddFlags(CLI::App& app, AgentOptions& options) {
   app.add_option("--dir", options.dir, "The node's own folder; made if missing")->required();
@@ -87,8 +139,6 @@ void AddFlags(CLI::App& app, AgentOptions& options) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50));
   app.add_option("--trainer-binary", options.trainer_binary, "Program of the trainers")->capture_default_str();
-  app.add_option("--python", options.python,
-                 "The Python, with torch and the package rekindle, that runs users' own models");
   app.add_option("--advertise", options.advertise, "Address at which other nodes reach the trainers")
       ->capture_default_str();
   app.add_option("--zone", options.zone,
@@ -99,22 +149,9 @@ void AddFlags(CLI::App& app, AgentOptions& options) {
   app.add_option("--data-root", options.data_roots,
                  "A folder that jobs may read, where this node's keys and state are never read; may be given several "
                  "times. Default: / for a coordinator on loopback, else /var/lib/rekindle/data");
-  // Only tests use `--ask-driver-seconds` and `--stuck-seconds`, so they are hidden from users.
-  app.add_option("--ask-driver-seconds", options.ask_driver_seconds)->group("")->check(CLI::Range(0.01, 3600.0));
-  app.add_option("--stuck-seconds", options.stuck_seconds)->group("")->check(CLI::Range(0.01, 3600.0));
+  AddCodeFlags(app, options);
   AddNoticeOptions(app, options.notices);
-  app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 86400.0));
-  app.add_option("--stop-grace-seconds", options.stop_grace_seconds, "From a trainer's SIGTERM to its SIGKILL")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 3600.0));
-  app.add_option(
-         "--end-unless-heard", options.first_heard_seconds,
-         "The agent exits with 4 when it hears of no coordinator in its first so many seconds: for machines that "
-         "are started by a provider's group; 0: never")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 86400.0));
+  AddTimes(app, options);
 }
 
 }  // namespace
@@ -144,16 +181,17 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
       "Run it as `rekindle-worker init`, with the same flags: then it is restarted when it dies.\n"
       "REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE secure the line to the "
       "coordinator, and metrics beyond loopback.\nExit codes: 0 drained, 1 failed, 2 wrong use, 3 refused (no restart "
-      "would help), 4 without a "
-      "coordinator for so long that the machine is to end.");
+      "would help), 4 without a coordinator for so long that the machine is to end.");
   app.set_version_flag("--version", version);
   AddFlags(app, options);
   // App::parse() of CLI11 expects the arguments in reverse order.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);
+    // The Python package has no rekindle-trainer, which needs LibTorch, and trains users' own models without it.
     const std::string unfit = CheckProgram(options.trainer_binary);
-    if (!unfit.empty()) throw CLI::ValidationError("--trainer-binary", unfit);
+    const bool only_own = app.count("--trainer-binary") == 0 && CheckProgram(options.own_trainer_binary).empty();
+    if (!unfit.empty() && !only_own) throw CLI::ValidationError("--trainer-binary", unfit);
     if (const absl::Status roots = data::DataRoots::CheckRoots(options.data_roots); !roots.ok()) {
       throw CLI::ValidationError(std::string(roots.message()));
     }
@@ -161,9 +199,11 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
     *exit_code = app.exit(error) == 0 ? kExitOk : kExitWrongUse;
     return std::nullopt;
   }
-  if (options.data_roots.empty()) {
-    options.data_roots = {common::IsLoopback(options.coordinator) ? "/" : data::DataRoots::kUsual};
-  }
+  const bool is_loopback = common::IsLoopback(options.coordinator);
+  if (options.data_roots.empty()) options.data_roots = {is_loopback ? "/" : data::DataRoots::kUsual};
+  if (options.allow_code.empty()) options.allow_code = common::DefaultAllowCode(is_loopback);
+  // Links in the path stay, because a virtual environment is known by the path of its interpreter.
+  if (!options.python.empty()) options.python = std::filesystem::absolute(options.python).lexically_normal();
   return options;
 }
 

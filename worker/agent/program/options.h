@@ -11,6 +11,9 @@
 #include "worker/agent/decisions/slot_plan.h"
 #include "worker/agent/notices/notice_sources.h"
 #include "worker/gpus/gpu.h"
+#include "worker/user_code/code_setting.h"
+#include "worker/user_code/code_uids.h"
+#include "worker/user_code/disk_use.h"
 
 namespace rekindle::agent {
 
@@ -43,8 +46,11 @@ struct AgentOptions {
   std::string trainer_binary;
   // `own_trainer_binary` is by default the rekindle-own-trainer in the folder of this program.
   std::string own_trainer_binary;
-  // `python` runs users' own models. It may be empty.
+  // `python` is the absolute path of the interpreter that runs users' own models. It may be empty.
   std::string python;
+  // `allow_code` says whether jobs may bring code of their own (common/agreed/allow_code.h). ParseOptions fills in the
+  // default.
+  std::string allow_code;
   std::string advertise = "127.0.0.1";
   // `memory_bytes` is the memory for all trainers of the node together. 0 means all that the machine or its control
   // group has.
@@ -59,6 +65,14 @@ struct AgentOptions {
   // coordinator on loopback the default is everything, because every caller of that coordinator needs its token, which
   // belongs to this user. Otherwise the default is data::DataRoots::kUsual.
   std::vector<std::string> data_roots;
+  // Code of jobs has user ids of the range `code_uids`, where it is isolated, and a job's code may write `code_disk`
+  // bytes to disks.
+  user_code::UidRange code_uids;
+  uint64_t code_disk = static_cast<uint64_t>(user_code::DiskLimits().bytes);
+  // Only tests set `isolation_at_most`.
+  user_code::Isolation isolation_at_most = user_code::Isolation::kUidAndLandlock;
+  // `isolation` is how code of jobs is kept from what is not its own. SettleIsolation fills it in.
+  user_code::Isolation isolation = user_code::Isolation::kNone;
   NoticeOptions notices;
   double drain_seconds = 30;
   double stop_grace_seconds = 10;

@@ -15,6 +15,8 @@
 #include "worker/agent/folder/small_file.h"
 #include "worker/agent/folder/trainer_record.h"
 #include "worker/agent/init/init.h"
+#include "worker/agent/program/interpreter.h"
+#include "worker/agent/program/node_facts.h"
 #include "worker/agent/program/options.h"
 #include "worker/agent/trainers/trainer_launch.h"
 
@@ -123,6 +125,72 @@ TEST(Options, WhatJobsReadWhereNothingIsSaid) {
   EXPECT_THAT(roots({"--coordinator", "localhost:7070", "--data-root", "/a", "--data-root", "/b"}),
               ElementsAre("/a", "/b"));
   EXPECT_THAT(roots({"--coordinator", "localhost:7070", "--data-root", "a"}), ElementsAre("2"));
+}
+
+TEST(Options, CodeOfUsersRunsWithoutAWordOnlyForACoordinatorOnLoopback) {
+  const auto allows = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"--dir", "/d", "--trainer-binary", "/bin/true"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    int exit_code = -1;
+    const auto options = ParseOptions(arguments, "rekindle-worker", &exit_code);
+    return options ? options->allow_code : std::to_string(exit_code);
+  };
+  EXPECT_EQ(allows({"--coordinator", "127.0.0.1:7070"}), "on");
+  EXPECT_EQ(allows({"--coordinator", "coordinator.example:7070"}), "off");
+  EXPECT_EQ(allows({"--coordinator", "coordinator.example:7070", "--allow-code", "unisolated"}), "unisolated");
+  EXPECT_EQ(allows({"--coordinator", "127.0.0.1:7070", "--allow-code", "off"}), "off");
+  EXPECT_EQ(allows({"--coordinator", "127.0.0.1:7070", "--allow-code", "maybe"}), "2");
+  EXPECT_EQ(allows({"--coordinator", "127.0.0.1:7070", "--python", "/none"}), "2");
+}
+
+TEST(NodeFacts, ANodeThatCannotIsolateCodeSaysSo) {
+  AgentOptions options;
+  options.allow_code = "on";
+  options.coordinator = "127.0.0.1:7070";
+  EXPECT_EQ(AllowedCode(options), "on");
+  options.coordinator = "coordinator.example:7070";
+  EXPECT_EQ(AllowedCode(options), "needs-isolation");
+  options.isolation = user_code::Isolation::kUid;
+  EXPECT_EQ(AllowedCode(options), "on");
+  options.isolation = user_code::Isolation::kNone;
+  options.allow_code = "unisolated";
+  EXPECT_EQ(AllowedCode(options), "unisolated");
+  options.allow_code = "off";
+  EXPECT_EQ(AllowedCode(options), "off");
+}
+
+TEST(CheckDesired, CodeOfUsersIsRefusedUnlessItIsAllowed) {
+  v1::DesiredTrainer desired;
+  desired.set_job_uid("uid");
+  desired.set_job_name("job");
+  EXPECT_TRUE(CheckDesired(desired, 1, "off").ok());
+  desired.mutable_spec()->mutable_model()->set_python("train:task");
+  for (const char* allow_code : {"", "off"}) {
+    EXPECT_THAT(std::string(CheckDesired(desired, 1, allow_code).message()),
+                HasSubstr("job job brings code of its own, and this node runs none"));
+  }
+  EXPECT_TRUE(CheckDesired(desired, 1, "on").ok());
+  EXPECT_TRUE(CheckDesired(desired, 1, "unisolated").ok());
+}
+
+TEST(Interpreter, ItsVersionsDecideWhetherItRunsOwnModels) {
+  const auto problem = [](const std::string& answer) { return ReadInterpreter("/p", answer).problem(); };
+  const v1::Interpreter found = ReadInterpreter("/p", "noise\nrekindle-interpreter\t3.11.2\t2.11.0+cpu\tyes\n");
+  EXPECT_EQ(found.version(), "3.11.2");
+  EXPECT_EQ(found.torch(), "2.11.0+cpu");
+  EXPECT_EQ(found.problem(), "");
+  EXPECT_EQ(problem("rekindle-interpreter\t3.10.0\t2.4.0\tyes\n"), "");
+  EXPECT_THAT(problem("rekindle-interpreter\t3.11.2\t2.3.1\tyes\n"),
+              HasSubstr("has torch 2.3.1, and own models need torch 2.4 or newer"));
+  EXPECT_THAT(problem("rekindle-interpreter\t3.11.2\t\tyes\n"), HasSubstr("has no PyTorch"));
+  EXPECT_THAT(problem("rekindle-interpreter\t3.9.1\t2.4.0\tyes\n"), HasSubstr("is Python 3.9.1"));
+  EXPECT_THAT(problem("rekindle-interpreter\t3.11.2\t2.4.0\tno\n"), HasSubstr("has no package rekindle"));
+  EXPECT_THAT(problem("Usage: sh\n"), HasSubstr("does not say its version"));
+}
+
+TEST(Interpreter, AProgramThatIsNoneIsNamed) {
+  EXPECT_THAT(AskInterpreter("/bin/false").problem(), HasSubstr("does not work"));
+  EXPECT_THAT(AskInterpreter("/bin/echo").problem(), HasSubstr("does not say its version"));
 }
 
 TEST(Options, TheDeviceForTestsIsToldToNobody) {

@@ -28,6 +28,7 @@ Supervisor::Supervisor(SupervisorOptions options, const NodeFolder* folder, Agen
       logs_(logs),
       waker_(waker),
       gpus_(options_.gpus, options_.gpu_share, options_.slots, options_.fake_gpus),
+      code_(options_.code, folder, waker),
       health_(options_.health),
       left_alone_(folder),
       ended_(folder) {}
@@ -52,6 +53,7 @@ void Supervisor::Adopt() {
     }
   }
   ClearLeftovers();
+  code_.Adopt();
   UseHealth();
   metrics_->SetTrainers(static_cast<int>(trainers_.size()));
 }
@@ -110,7 +112,7 @@ void Supervisor::Apply(const v1::NodeDirective& directive) {
   desired_.clear();
   for (auto& [number, slot] : node_.slots) slot.wanted.reset();
   for (const v1::DesiredTrainer& desired : directive.trainers()) {
-    const absl::Status fit = CheckDesired(desired, options_.slots);
+    const absl::Status fit = CheckDesired(desired, options_.slots, options_.launch.allow_code);
     if (!fit.ok()) {
       log::Error("cannot run a trainer that the coordinator wants here", {{"error", std::string(fit.message())}});
       continue;
@@ -201,6 +203,7 @@ double Supervisor::Act(double now) {
     stuck_ = std::move(stuck);
     UseHealth();
   }
+  AwaitBundles();
   Plan plan = Reconcile(node_, options_.policy, now);
   for (const Action& action : plan.actions) {
     if (action.kind == Action::kStart) {
@@ -213,14 +216,15 @@ double Supervisor::Act(double now) {
   // again.
   if (!plan.actions.empty()) plan.wake_at = Reconcile(node_, options_.policy, now).wake_at;
   metrics_->SetTrainers(static_cast<int>(trainers_.size()));
-  return wake_for_exit_ > 0 ? std::min(plan.wake_at, wake_for_exit_) : plan.wake_at;
+  const double wake_at = std::min(plan.wake_at, KeepCode(now));
+  return wake_for_exit_ > 0 ? std::min(wake_at, wake_for_exit_) : wake_at;
 }
 
 void Supervisor::Start(int slot, double now) {
   const v1::DesiredTrainer& desired = desired_.at(slot);
   Slot& state = node_.slots[slot];
   const bool again = state.deaths.job_uid == desired.job_uid();
-  absl::StatusOr<Launched> launched = LaunchTrainer(options_.launch, *folder_, desired, gpus_.DeviceOf(slot), now);
+  absl::StatusOr<Launched> launched = Launch(desired, slot, now);
   if (!launched.ok()) {
     log::Error("cannot start a trainer",
                {{"job", desired.job_name()}, {"error", std::string(launched.status().message())}});
@@ -339,6 +343,8 @@ std::vector<int> Supervisor::WatchFds() const {
   for (const auto& [slot, trainer] : trainers_) {
     if (const std::optional<int> fd = trainer.WatchFd()) fds.push_back(*fd);
   }
+  const std::vector<int> code = code_.WatchFds();
+  fds.insert(fds.end(), code.begin(), code.end());
   return fds;
 }
 

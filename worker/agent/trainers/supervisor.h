@@ -31,6 +31,7 @@
 #include "worker/agent/trainers/left_alone.h"
 #include "worker/agent/trainers/trainer_launch.h"
 #include "worker/agent/trainers/watched_trainer.h"
+#include "worker/agent/user_code/job_code.h"
 #include "worker/gpus/gpu.h"
 
 namespace rekindle::agent {
@@ -45,6 +46,9 @@ struct SupervisorOptions {
   int slots = 1;
   Policy policy;
   SlotHealthPolicy health;
+  JobCodeOptions code;
+  // `has_bundle` says whether the code of a bundle is on this node. A trainer that needs it starts when it is.
+  std::function<bool(const std::string& address)> has_bundle = [](const std::string&) { return false; };
 };
 
 class Supervisor {
@@ -87,6 +91,8 @@ class Supervisor {
   bool LeavesAlone() const;
   // Returns the checkpoint stores to read for jobs that are left alone, keyed by job uid.
   std::map<std::string, std::string> StoresToRead() const;
+  // Returns the bundles that wanted and running trainers need, by address, each with the uid of a job that needs it.
+  std::map<std::string, std::string> Bundles() const;
   int running() const;
   // Fills in `trainers` of the node's report, which has the running and the ended trainers, `left_alone`, which says
   // what was wanted of the trainers that are left alone, `slot_faults`, and the GPUs in `device`.
@@ -117,7 +123,14 @@ class Supervisor {
   void UseHealth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Marks the slot as free for another trainer. REQUIRES: its trainer's process and memory are gone.
   void FreeSlot(int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets a slot want its trainer only once the trainer's bundle is on this node, and the folder of its code is ready.
+  void AwaitBundles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Start(int slot, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Prepares the job's own code, if it has some, and launches its trainer.
+  absl::StatusOr<Launched> Launch(const v1::DesiredTrainer& desired, int slot, double now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the code of jobs that have left the node. Returns when to call it again.
+  double KeepCode(double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Stop(const Action& action, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Acknowledge(const std::string& trainer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -132,6 +145,7 @@ class Supervisor {
   Node node_ ABSL_GUARDED_BY(mutex_);
   std::map<int, v1::DesiredTrainer> desired_ ABSL_GUARDED_BY(mutex_);
   GpuSlots gpus_ ABSL_GUARDED_BY(mutex_);
+  JobCode code_ ABSL_GUARDED_BY(mutex_);
   SlotHealth health_ ABSL_GUARDED_BY(mutex_);
   // `stuck_` has the slots that are held by a trainer which does not end.
   std::set<int> stuck_ ABSL_GUARDED_BY(mutex_);

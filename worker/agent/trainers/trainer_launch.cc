@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/agreed/allow_code.h"
 #include "common/log/log.h"
 #include "common/process/command.h"
 #include "worker/agent/folder/small_file.h"
@@ -58,14 +59,48 @@ absl::Status WriteJobFile(const NodeFolder& folder, const v1::DesiredTrainer& de
   return ReplaceFile(folder.JobFile(desired.job_uid(), desired.slot()), desired.SerializeAsString());
 }
 
+// Returns the trainer's command line, without the arguments for a job's own code.
+std::vector<std::string> Command(const LaunchOptions& options, const NodeFolder& folder,
+                                 const v1::DesiredTrainer& desired, const SlotDevice& device,
+                                 const std::string& trainer) {
+  const bool is_own = !desired.spec().model().python().empty();
+  std::vector<std::string> argv = {is_own ? options.own_trainer_binary : options.trainer_binary,
+                                   "--job-file",
+                                   folder.JobFile(desired.job_uid(), desired.slot()),
+                                   "--dir",
+                                   folder.dir(),
+                                   "--coordinator",
+                                   options.coordinator,
+                                   "--node",
+                                   options.node,
+                                   "--trainer",
+                                   trainer,
+                                   "--listen",
+                                   options.advertise,
+                                   "--device",
+                                   device.kind,
+                                   "--device-memory",
+                                   absl::StrCat(static_cast<int64_t>(device.memory_bytes)),
+                                   "--memory",
+                                   absl::StrCat(static_cast<int64_t>(options.memory_bytes))};
+  if (!options.python.empty()) argv.insert(argv.end(), {"--python", options.python});
+  for (const std::string& root : options.data_roots) argv.insert(argv.end(), {"--data-root", root});
+  return argv;
+}
+
 }  // namespace
 
-absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots) {
+absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots, const std::string& allow_code) {
   if (!IsSafeName(desired.job_uid(), kLongestName) || !IsSafeName(desired.job_name(), kLongestName)) {
     return absl::InvalidArgumentError("the job's name or uid is not fit to name a file");
   }
   if (desired.slot() < 0 || desired.slot() >= slots) {
     return absl::InvalidArgumentError(absl::StrCat("slot ", desired.slot(), " of ", slots, " does not exist"));
+  }
+  if (!desired.spec().model().python().empty() && !common::AllowsCode(allow_code)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", desired.job_name(),
+                     " brings code of its own, and this node runs none: start rekindle-worker with --allow-code on"));
   }
   return absl::OkStatus();
 }
@@ -97,7 +132,8 @@ std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::
 }
 
 absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeFolder& folder,
-                                       const v1::DesiredTrainer& desired, const SlotDevice& device, double now) {
+                                       const v1::DesiredTrainer& desired, const SlotDevice& device,
+                                       const std::vector<std::string>& code, double now) {
   TrainerRecord record;
   record.slot = desired.slot();
   const std::string incarnation = RandomHex(kIncarnationBytes);
@@ -113,28 +149,8 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
   if (!log.ok()) return log.status();
 
   common::SpawnOptions spawn;
-  const bool is_own = !desired.spec().model().python().empty();
-  spawn.argv = {is_own ? options.own_trainer_binary : options.trainer_binary,
-                "--job-file",
-                folder.JobFile(desired.job_uid(), desired.slot()),
-                "--dir",
-                folder.dir(),
-                "--coordinator",
-                options.coordinator,
-                "--node",
-                options.node,
-                "--trainer",
-                record.trainer,
-                "--listen",
-                options.advertise,
-                "--device",
-                device.kind,
-                "--device-memory",
-                absl::StrCat(static_cast<int64_t>(device.memory_bytes)),
-                "--memory",
-                absl::StrCat(static_cast<int64_t>(options.memory_bytes))};
-  if (!options.python.empty()) spawn.argv.insert(spawn.argv.end(), {"--python", options.python});
-  for (const std::string& root : options.data_roots) spawn.argv.insert(spawn.argv.end(), {"--data-root", root});
+  spawn.argv = Command(options, folder, desired, device, record.trainer);
+  spawn.argv.insert(spawn.argv.end(), code.begin(), code.end());
   spawn.environment = TrainerEnvironment(desired.spec(), common::OwnEnvironment(), device.uuid);
   spawn.output_fd = log->get();
   spawn.new_session = true;

@@ -24,6 +24,8 @@ struct LaunchOptions {
   // `python` the job has to name one.
   std::string own_trainer_binary;
   std::string python;
+  // `allow_code` says whether jobs may bring code of their own (common/agreed/allow_code.h). An empty one means no.
+  std::string allow_code;
   std::string coordinator;
   std::string node;
   // The trainer's data plane listens at the address `advertise`.
@@ -35,8 +37,8 @@ struct LaunchOptions {
 };
 
 // Returns OK, or why the agent refuses a trainer that the coordinator wants on this node. `slots` is the node's number
-// of slots.
-absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots);
+// of slots. `allow_code` is LaunchOptions::allow_code.
+absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots, const std::string& allow_code);
 
 // Returns what was wanted of the trainer in `slot`, as its job file has it. Returns NOT_FOUND if there is no job file,
 // and DATA_LOSS if the file is not a job file of the job `job_uid`.
@@ -57,9 +59,10 @@ struct Launched {
 };
 
 // Writes the job file and the trainer's record, then lets the trainer run. `device` says what the trainer
-// computes on. After an error no trainer runs.
+// computes on. `code` has the arguments for a job's own code (user_code/job_code.h). After an error no trainer runs.
 absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeFolder& folder,
-                                       const v1::DesiredTrainer& desired, const SlotDevice& device, double now);
+                                       const v1::DesiredTrainer& desired, const SlotDevice& device,
+                                       const std::vector<std::string>& code, double now);
 
 }  // namespace rekindle::agent
 

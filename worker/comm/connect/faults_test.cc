@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -21,8 +22,9 @@ constexpr size_t kBytes = kCount * 4;
 // Holds ranks of one process that all-reduce until something ends them, and records what each rank's on_error received.
 class Group {
  public:
-  Group(int world, bool sockets, double progress_seconds, bool with_faults = true) : told_(world) {
+  Group(int world, bool sockets, double progress_seconds, bool with_faults = true) : held_up(world), told_(world) {
     InProcessOptions options{.sockets = sockets, .ring_bytes = 64 << 10};
+    options.held_up = [this](int rank) { return held_up[rank].load(); };
     if (with_faults) options.faults = &faults;
     options.on_error = [this](int rank, const absl::Status& status, const std::vector<Accusation>& accusations) {
       const common::MutexLock lock(mutex_);
@@ -77,6 +79,8 @@ class Group {
   }
 
   InProcessFaults faults;
+  // A test says here which ranks have a model that is held up.
+  std::vector<std::atomic<bool>> held_up;
   std::vector<std::unique_ptr<Communicator>> ranks;
 
  private:
@@ -171,6 +175,36 @@ TEST_P(Faults, ARankThatDoesNotComeIsAccusedRatherThanTheOneWaitedFor) {
   group.AllReduce(1, /*except=*/2);
   ExpectAccused(group, 2, Accusation::Kind::kTimeout);
   EXPECT_THAT(group.ranks[0]->accusations()[0].detail, testing::HasSubstr("has not issued"));
+}
+
+TEST_P(Faults, ARankWhoseModelIsHeldUpIsWaitedFor) {
+  constexpr double kDeadline = 0.4;
+  Group group(4, sockets(), kDeadline);
+  for (const absl::Status& status : group.AllReduce(1)) ASSERT_TRUE(status.ok()) << status;
+  group.held_up[2] = true;
+  std::vector<absl::Status> ended;
+  std::jthread others([&] { ended = group.AllReduce(1, /*except=*/2); });
+  // The others would have ended after one deadline.
+  EXPECT_FALSE(group.AllTold(2, 4 * kDeadline));
+  for (const int rank : {0, 1, 3}) EXPECT_EQ(group.told(rank).calls, 0);
+  std::vector<float> data(kCount, 1);
+  const Work late = group.ranks[2]->AllReduce(data.data(), data.data(), kCount, DataType::kFloat32, ReduceOp::kMax);
+  EXPECT_TRUE(late.Wait().ok()) << late.Wait();
+  others.join();
+  for (const absl::Status& status : ended) EXPECT_TRUE(status.ok()) << status;
+  // Once it is held up no more, it has one deadline, and is accused then.
+  group.held_up[2] = false;
+  group.AllReduce(1, /*except=*/2);
+  ExpectAccused(group, 2, Accusation::Kind::kTimeout);
+}
+
+TEST_P(Faults, AFrozenRankIsAccusedAlthoughItsModelIsHeldUp) {
+  Group group(3, sockets(), 0.4);
+  for (const absl::Status& status : group.AllReduce(1)) ASSERT_TRUE(status.ok()) << status;
+  group.held_up[1] = true;
+  group.faults.Freeze(1);
+  group.AllReduce(1, /*except=*/1);
+  ExpectAccused(group, 1, Accusation::Kind::kTimeout);
 }
 
 TEST_P(Faults, ASlowRankIsNotAccused) {

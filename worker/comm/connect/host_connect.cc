@@ -285,6 +285,7 @@ void HostConnect::WaitForEvents() {
 std::unique_ptr<RingCommunicator> HostConnect::Build() {
   RingOptions ring{.generation = options_.generation, .rank = options_.rank, .deadlines = options_.deadlines};
   ring.on_error = std::move(options_.on_error);
+  ring.held_up = std::move(options_.held_up);
   ring.peers.resize(options_.peers.size());
   ring.bell = segment_ ? std::shared_ptr<Doorbell>(segment_, segment_->bell()) : std::make_shared<Doorbell>();
   for (int peer = 0; peer < world_size(); ++peer) {

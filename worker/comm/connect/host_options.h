@@ -31,6 +31,9 @@ struct HostOptions {
   // Close(), nor for this rank's own Abort(). So a rank in the middle of a backward pass can report a dead peer at
   // once. The callback must not destroy the communicator.
   std::function<void(const absl::Status&, const std::vector<Accusation>&)> on_error;
+  // `held_up` says whether this rank's model is held up by something that the rank watches itself. Peers then wait for
+  // this rank beyond their deadlines. It is called from a thread of the communicator, and may be null.
+  std::function<bool()> held_up;
 };
 
 // Returns OK, or what is wrong with the rank, the peers or the generation in `options`.

@@ -18,7 +18,8 @@ std::vector<std::unique_ptr<Link>> TakeLinks(std::vector<PeerConnection>& peers)
 
 RingCommunicator::RingCommunicator(RingOptions options)
     : options_(std::move(options)), mesh_(options_.rank, TakeLinks(options_.peers), options_.bell) {
-  Monitor::Options watch{.deadlines = options_.deadlines, .turn_hook = options_.monitor_hook};
+  Monitor::Options watch{
+      .deadlines = options_.deadlines, .turn_hook = options_.monitor_hook, .held_up = options_.held_up};
   for (const PeerConnection& peer : options_.peers) watch.controls.push_back(peer.control);
   watch.fail = [this](const Verdict& verdict) { Fail(verdict, false); };
   monitor_ = std::make_unique<Monitor>(std::move(watch), mesh_, ledger_, device_lane_);

@@ -35,6 +35,8 @@ struct RingOptions {
   std::vector<PeerConnection> peers;
   // `bell` is this rank's doorbell, which peers that share memory with this rank ring after each change.
   std::shared_ptr<Doorbell> bell;
+  // `held_up` is HostOptions::held_up.
+  std::function<bool()> held_up;
   // `monitor_hook` is set by tests (see Monitor::Options::turn_hook).
   std::function<void()> monitor_hook;
 };

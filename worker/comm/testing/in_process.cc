@@ -229,6 +229,7 @@ std::vector<std::unique_ptr<Communicator>> MakeInProcess(int world_size, int gen
         on_error(rank, status, accusations);
       };
     }
+    if (options.held_up) r.held_up = [rank, held_up = options.held_up] { return held_up(rank); };
     if (faults) r.monitor_hook = [rank, faults] { faults->Pass(rank, 0); };
   }
   for (int low = 0; low < world_size; ++low) {

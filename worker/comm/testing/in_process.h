@@ -52,6 +52,8 @@ struct InProcessOptions {
   InProcessFaults* faults = nullptr;
   // `on_error` works like HostOptions::on_error and also gets the rank that failed.
   std::function<void(int rank, const absl::Status&, const std::vector<Accusation>&)> on_error;
+  // `held_up` works like HostOptions::held_up and also gets the rank that is asked.
+  std::function<bool(int rank)> held_up;
 };
 
 // Returns `world_size` connected communicators, indexed by rank.

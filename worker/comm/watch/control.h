@@ -42,8 +42,10 @@ struct ControlFrame {
   uint64_t completed = 0;
   // For kPong, `device_reached` counts the collectives between devices that the sender's device has come to.
   uint64_t device_reached = 0;
+  // For kPong, `held_up` is 1 if the sender's model is held up (Model::IsHeldUp), and otherwise 0.
+  uint64_t held_up = 0;
   // For kAbort, `detail` is text that ends with a zero byte.
-  char detail[80] = {};
+  char detail[72] = {};
 };
 static_assert(sizeof(ControlFrame) == 128);
 // The field `accused` of a ControlFrame has 64 bits, one for each rank.

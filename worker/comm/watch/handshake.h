@@ -29,7 +29,7 @@ enum class ConnectionRole : uint32_t { kControl = 1, kData = 2 };
 
 struct Hello {
   // The last two characters of `magic` are the protocol's version.
-  std::array<char, 8> magic = {'R', 'K', 'C', 'O', 'M', 'M', '0', '3'};
+  std::array<char, 8> magic = {'R', 'K', 'C', 'O', 'M', 'M', '0', '4'};
   ConnectionRole role = ConnectionRole::kControl;
   int32_t generation = 0;
   int32_t from = 0;

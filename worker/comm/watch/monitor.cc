@@ -120,6 +120,7 @@ void Monitor::Handle(int rank, const ControlFrame& frame) {
       pong.issued = ledger_.issued.load();
       pong.completed = ledger_.completed.load();
       pong.device_reached = device_lane_.Look().reached;
+      pong.held_up = options_.held_up && options_.held_up() ? 1 : 0;
       peer.control->Send(pong);
       return;
     }
@@ -127,6 +128,7 @@ void Monitor::Handle(int rank, const ControlFrame& frame) {
       peer.last_answer = common::SteadySeconds();
       peer.issued = frame.issued;
       peer.device_reached = frame.device_reached;
+      if (frame.held_up != 0) peer.held_up_at = peer.last_answer;
       return;
     case ControlFrame::kDoorbell:
       mesh_.Wake();
@@ -170,8 +172,9 @@ void Monitor::CheckStalls(double now) {
   const double device_deadline = std::max(deadline, lane.least_seconds);
   const auto device = device_stall_.Observe(now, lane.pending, lane.since, device_deadline);
   if (host == StallDetector::Action::kPing || device == StallDetector::Action::kPing) Ping();
-  if (host == StallDetector::Action::kJudge) return Judge(HostView(), now, deadline);
-  if (device == StallDetector::Action::kJudge) return Judge(DeviceView(), now, device_deadline);
+  if (host == StallDetector::Action::kJudge) Judge(host_stall_, HostView(), now, deadline);
+  if (stop_.load()) return;
+  if (device == StallDetector::Action::kJudge) Judge(device_stall_, DeviceView(), now, device_deadline);
 }
 
 void Monitor::Ping() {
@@ -186,7 +189,9 @@ StallView Monitor::HostView() const {
                  .collective = ledger_.collective.load(),
                  .waiting_for = mesh_.waiting_for(),
                  .not_there = "has not issued collective"};
-  for (const Peer& peer : peers_) view.peers.push_back({peer.present, peer.last_answer, peer.issued});
+  for (const Peer& peer : peers_) {
+    view.peers.push_back({peer.present, peer.last_answer, peer.issued, peer.held_up_at});
+  }
   return view;
 }
 
@@ -196,14 +201,20 @@ StallView Monitor::DeviceView() const {
                  .collective = lane.collective,
                  .waiting_for = lane.waiting_for,
                  .not_there = "its device has not come to collective"};
-  for (const Peer& peer : peers_) view.peers.push_back({peer.present, peer.last_answer, peer.device_reached});
+  for (const Peer& peer : peers_) {
+    view.peers.push_back({peer.present, peer.last_answer, peer.device_reached, peer.held_up_at});
+  }
   return view;
 }
 
-void Monitor::Judge(StallView view, double now, double deadline) {
+void Monitor::Judge(StallDetector& detector, StallView view, double now, double deadline) {
   view.now = now;
   view.deadline = deadline;
   std::vector<Accusation> accusations = JudgeStall(view);
+  if (accusations.empty() && IsExcused(view)) {
+    if (detector.PingsAfterExcuse(now, deadline)) Ping();
+    return;
+  }
   std::string who;
   for (const Accusation& a : accusations)
     absl::StrAppend(&who, who.empty() ? "" : "; ", "rank ", a.rank, ": ", a.detail);

@@ -41,6 +41,9 @@ class Monitor {
     // `turn_hook` is set by tests. It is called at every turn of the monitor's loop, and may block so that the rank
     // seems dead.
     std::function<void()> turn_hook;
+    // `held_up` says whether this rank's model is held up, which peers hear in the answers to their pings. If it is
+    // null, the model never is.
+    std::function<bool()> held_up;
   };
 
   // `mesh`, `ledger` and `device_lane` must outlive the monitor.
@@ -75,6 +78,8 @@ class Monitor {
     bool present = false;
     // `last_answer` is when the peer last answered a ping.
     double last_answer = 0;
+    // `held_up_at` is when the peer last answered that its model is held up.
+    double held_up_at = 0;
   };
 
   void Run();
@@ -87,7 +92,8 @@ class Monitor {
   StallView HostView() const;
   StallView DeviceView() const;
   void Ping();
-  void Judge(StallView view, double now, double deadline);
+  // Fails if somebody is to blame for the stall, or if nobody is excused.
+  void Judge(StallDetector& detector, StallView view, double now, double deadline);
   void Fail(Verdict verdict);
   double SleepSeconds();
 

@@ -18,6 +18,10 @@ constexpr double kLargestTick = 0.25;
 
 double Tick(double deadline) { return std::clamp(deadline * kPingEvery, kSmallestTick, kLargestTick); }
 
+bool IsExcusedPeer(const PeerView& peer, const StallView& view) {
+  return peer.present && peer.held_up_at > 0 && view.now - peer.held_up_at < view.deadline;
+}
+
 }  // namespace
 
 StallDetector::Action StallDetector::Observe(double now, bool pending, double last_moved, double deadline) {
@@ -35,6 +39,12 @@ StallDetector::Action StallDetector::Observe(double now, bool pending, double la
   if (now - last_ping_ < Tick(deadline)) return Action::kNone;
   last_ping_ = now;
   return Action::kPing;
+}
+
+bool StallDetector::PingsAfterExcuse(double now, double deadline) {
+  if (now - last_ping_ < Tick(deadline)) return false;
+  last_ping_ = now;
+  return true;
 }
 
 double StallDetector::SecondsToNextLook(double now, bool pending, double last_moved, double deadline) const {
@@ -57,6 +67,7 @@ std::vector<Accusation> JudgeStall(const StallView& view) {
       silent.push_back({rank, Accusation::Kind::kTimeout,
                         absl::StrFormat("no answer to a ping; nothing has moved for %.2f s", stalled)});
     }
+    if (IsExcusedPeer(peer, view)) continue;
     if (view.collective > 0 && peer.come_to < view.collective) {
       behind.push_back({rank, Accusation::Kind::kTimeout,
                         absl::StrFormat("alive, but %s #%d for %.2f s", view.not_there, view.collective, stalled)});
@@ -67,7 +78,14 @@ std::vector<Accusation> JudgeStall(const StallView& view) {
     }
   }
   if (!silent.empty()) return silent;
-  return behind.empty() ? awaited : behind;
+  if (!behind.empty()) return behind;
+  // What a rank waits for may wait for the peer that is excused.
+  return IsExcused(view) ? std::vector<Accusation>() : awaited;
+}
+
+bool IsExcused(const StallView& view) {
+  return std::any_of(view.peers.begin(), view.peers.end(),
+                     [&](const PeerView& peer) { return IsExcusedPeer(peer, view); });
 }
 
 }  // namespace rekindle::comm

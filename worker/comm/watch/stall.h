@@ -21,6 +21,9 @@ class StallDetector {
   // Returns what to do now about the pending operation. REQUIRES: Observe() is called at least as often as
   // SecondsToNextLook() says.
   Action Observe(double now, bool pending, double last_moved, double deadline);
+  // Returns whether to ping now although Observe() has returned kJudge, because a peer was excused. So peers are pinged
+  // as often as before the judgement.
+  bool PingsAfterExcuse(double now, double deadline);
   // Returns how long the caller may sleep before the next Observe().
   double SecondsToNextLook(double now, bool pending, double last_moved, double deadline) const;
 
@@ -39,6 +42,8 @@ struct PeerView {
   double last_answer = 0;
   // `come_to` counts the collectives that the peer had come to at its last answer.
   uint64_t come_to = 0;
+  // `held_up_at` is when the peer last answered that its model is held up. 0 means that it never did.
+  double held_up_at = 0;
 };
 
 struct StallView {
@@ -59,7 +64,13 @@ struct StallView {
 // Returns whom to blame for a stall. First are the peers that do not answer (frozen, or cut off), then those that have
 // not come to the pending operation, then those that this rank waits for. A rank that merely waits for another is never
 // blamed while a better candidate is known.
+//
+// A peer that answers is excused while its model is held up, and gets the whole deadline from then on. While a peer is
+// excused, no rank is blamed for the data that does not come.
 std::vector<Accusation> JudgeStall(const StallView& view);
+
+// Returns whether some peer is excused, so that a stall for which nobody is to blame may go on.
+bool IsExcused(const StallView& view);
 
 }  // namespace rekindle::comm
 

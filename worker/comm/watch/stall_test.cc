@@ -84,5 +84,49 @@ TEST(JudgeStall, WhoHasLeftIsNotAccused) {
   EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(3));
 }
 
+TEST(JudgeStall, WhoSaysThatItIsHeldUpIsExcusedAndSoIsWhoWaitsForIt) {
+  StallView view = View();
+  EXPECT_FALSE(IsExcused(view));
+  view.peers[1].come_to = 6;
+  view.peers[1].held_up_at = 49.9;
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::IsEmpty());
+  EXPECT_TRUE(IsExcused(view));
+}
+
+TEST(JudgeStall, AnExcuseLastsForOneDeadlineAfterItWasLastSaid) {
+  StallView view = View();
+  view.peers[1].come_to = 6;
+  view.peers[1].held_up_at = view.now - view.deadline + 0.01;
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::IsEmpty());
+  view.peers[1].held_up_at = view.now - view.deadline;
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(1));
+  EXPECT_FALSE(IsExcused(view));
+}
+
+TEST(JudgeStall, TheExcuseOfOneIsNoExcuseOfAnother) {
+  StallView view = View();
+  view.peers[1].come_to = 6;
+  view.peers[1].held_up_at = 49.9;
+  view.peers[2].come_to = 6;
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(2));
+}
+
+TEST(JudgeStall, NoExcuseForWhoDoesNotAnswerOrHasLeft) {
+  StallView view = View();
+  view.peers[1].last_answer = view.peers[1].held_up_at = 49.1;
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(1));
+  view.peers[1].present = false;
+  EXPECT_FALSE(IsExcused(view));
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(3));
+}
+
+TEST(StallDetector, PingsAfterAnExcuseAsOftenAsBefore) {
+  StallDetector detector;
+  int pings = 0;
+  double now = 100;
+  for (; now < 103; now += 0.001) pings += detector.PingsAfterExcuse(now, 2.0) ? 1 : 0;
+  EXPECT_NEAR(pings, 3 / 0.25, 1);
+}
+
 }  // namespace
 }  // namespace rekindle::comm

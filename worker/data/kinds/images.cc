@@ -46,22 +46,26 @@ class ImageBatches final : public train::BatchSource {
       : records_(records), augment_(augment), seed_(seed), order_(order) {}
 
   train::MicroBatch Train(int64_t step, int index) override {
-    return Gather(index, order_.Train(step, index), augment_ ? order_.FirstNumber(step, index) : -1);
+    return Gather(index, order_.Train(step, index), order_.FirstNumber(step, index), augment_);
   }
-  train::MicroBatch Validation(int index) override { return Gather(index, order_.Validation(index), -1); }
+  train::MicroBatch Validation(int index) override {
+    return Gather(index, order_.Validation(index), order_.FirstNumber(0, index), /*change=*/false);
+  }
   int validation_micro_batches() const override { return order_.validation_micro_batches(); }
   int64_t train_samples() const override { return order_.train_samples(); }
 
  private:
-  // Makes a micro-batch of the given samples. `number` is the number of the first sample in the run. If it is below 0,
-  // the images are not changed.
-  train::MicroBatch Gather(int index, const std::vector<int64_t>& samples, int64_t number) const {
-    train::MicroBatch batch{.index = index, .samples = samples, .sequences = static_cast<int>(samples.size())};
+  // Makes a micro-batch of the given samples. `first` is MicroBatch::first. With `change` the images are changed at
+  // random, by the number of each in the run.
+  train::MicroBatch Gather(int index, const std::vector<int64_t>& samples, int64_t first, bool change) const {
+    train::MicroBatch batch{
+        .index = index, .samples = samples, .first = first, .sequences = static_cast<int>(samples.size())};
+    int64_t number = first;
     batch.features.reserve(samples.size() * kImagePixels);
     for (int64_t sample : samples) {
       const uint8_t* record = records_.data() + sample * kImageRecordBytes;
       batch.targets.push_back(record[0]);
-      AppendImage(record + 1, number < 0 ? Change{} : ChangeOf(seed_, number++), &batch.features);
+      AppendImage(record + 1, change ? ChangeOf(seed_, number++) : Change{}, &batch.features);
     }
     return batch;
   }

@@ -27,6 +27,7 @@ TEST(ImagesTest, WithoutAugmentationPixelsAreOnlyScaled) {
   ASSERT_TRUE(batches.ok()) << batches.status();
   const train::MicroBatch batch = (*batches)->Train(0, 1);
   ASSERT_EQ(batch.features.size(), 4u * kImagePixels);
+  EXPECT_EQ(batch.first, 4);
   for (int i = 0; i < 4; ++i) {
     const float* image = batch.features.data() + i * kImagePixels;
     const int number = static_cast<int>((image[0] + 1) * 127.5f + 0.5f) - 1;

@@ -19,17 +19,23 @@ class TableBatches final : public train::BatchSource {
  public:
   TableBatches(Table table, const SampleOrder& order) : table_(std::move(table)), order_(order) {}
 
-  train::MicroBatch Train(int64_t step, int index) override { return Gather(index, order_.Train(step, index)); }
-  train::MicroBatch Validation(int index) override { return Gather(index, order_.Validation(index)); }
+  train::MicroBatch Train(int64_t step, int index) override {
+    return Gather(index, order_.Train(step, index), order_.FirstNumber(step, index));
+  }
+  train::MicroBatch Validation(int index) override {
+    return Gather(index, order_.Validation(index), order_.FirstNumber(0, index));
+  }
   int validation_micro_batches() const override { return order_.validation_micro_batches(); }
   int64_t train_samples() const override { return order_.train_samples(); }
 
  private:
-  train::MicroBatch Gather(int index, const std::vector<int64_t>& rows) const {
-    train::MicroBatch batch{.index = index, .samples = rows, .sequences = static_cast<int>(rows.size())};
+  // Makes a micro-batch of the given rows. `first` is MicroBatch::first.
+  train::MicroBatch Gather(int index, const std::vector<int64_t>& rows, int64_t first) const {
+    train::MicroBatch batch{
+        .index = index, .samples = rows, .first = first, .sequences = static_cast<int>(rows.size())};
     for (int64_t row : rows) {
-      const auto first = table_.features.begin() + row * table_.columns;
-      batch.features.insert(batch.features.end(), first, first + table_.columns);
+      const auto values = table_.features.begin() + row * table_.columns;
+      batch.features.insert(batch.features.end(), values, values + table_.columns);
       batch.targets.push_back(table_.targets[row]);
     }
     return batch;

@@ -28,6 +28,7 @@ TEST(TableTest, FeaturesOfTheTrainingRowsHaveMeanZeroAndDeviationOne) {
     for (int index = 0; index < 2; ++index) {
       const train::MicroBatch batch = (*batches)->Train(step, index);
       ASSERT_EQ(batch.sequences, 4);
+      EXPECT_EQ(batch.first, 8 * step + 4 * index);
       ASSERT_EQ(batch.features.size(), 12u);
       ASSERT_EQ(batch.targets.size(), 4u);
       for (size_t i = 0; i < batch.features.size(); ++i) {

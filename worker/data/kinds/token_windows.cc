@@ -77,7 +77,8 @@ void TokenWindows::AppendWindow(std::span<const uint8_t> tokens, int64_t place, 
 train::MicroBatch TokenWindows::TrainMicroBatch(int64_t step, int index) const {
   train::MicroBatch batch{.index = index, .sequences = 0, .context = options_.context};
   batch.tokens.reserve(static_cast<size_t>(options_.micro_batch) * (options_.context + 1));
-  int64_t first = step * options_.global_batch + int64_t{index} * options_.micro_batch;
+  const int64_t first = step * options_.global_batch + int64_t{index} * options_.micro_batch;
+  batch.first = first;
   for (int64_t n = first; n < first + options_.micro_batch; ++n) {
     Permutation order(options_.seed, n / train_samples_, train_samples_);
     AppendWindow(train_, static_cast<int64_t>(order(n % train_samples_)), &batch);
@@ -91,7 +92,8 @@ int TokenWindows::validation_micro_batches() const {
 
 train::MicroBatch TokenWindows::ValidationMicroBatch(int index) const {
   train::MicroBatch batch{.index = index, .sequences = 0, .context = options_.context};
-  int64_t first = int64_t{index} * options_.micro_batch;
+  const int64_t first = int64_t{index} * options_.micro_batch;
+  batch.first = first;
   int64_t end = std::min(first + options_.micro_batch, validation_samples_);
   batch.tokens.reserve(static_cast<size_t>(end - first) * (options_.context + 1));
   Permutation order(kValidationOrder, 0, validation_samples_);

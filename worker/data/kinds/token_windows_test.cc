@@ -41,6 +41,9 @@ TEST(TokenWindowsTest, ShapesAndSplit) {
   EXPECT_EQ(windows.validation_samples(), 24);
   train::MicroBatch batch = windows.TrainMicroBatch(0, 2);
   EXPECT_EQ(batch.index, 2);
+  EXPECT_EQ(batch.first, 8);
+  EXPECT_EQ(windows.TrainMicroBatch(3, 1).first, 3 * 12 + 4);
+  EXPECT_EQ(windows.ValidationMicroBatch(2).first, 8);
   EXPECT_EQ(batch.sequences, 4);
   EXPECT_EQ(batch.context, 8);
   EXPECT_EQ(batch.tokens.size(), 4u * 9);

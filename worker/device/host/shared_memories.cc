@@ -38,7 +38,7 @@ absl::StatusOr<void*> SharedMemories::Make(size_t bytes, const std::string& purp
   if (memory == MAP_FAILED) return no_room(errno);
   // A machine without huge pages for shared memory ignores the advice.
   (void)madvise(memory, bytes, MADV_HUGEPAGE);
-  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) != 0) {
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {
     const int error = errno;
     munmap(memory, bytes);
     return absl::InternalError(absl::StrCat("cannot seal shared memory: ", std::strerror(error)));

@@ -35,7 +35,7 @@ class Gpt : public Decoder {
  public:
   Gpt(const ModelSpec& spec, train::ParameterLayout layout) : Decoder(std::move(layout), spec, kBlockParameters) {}
 
-  void Initialize(uint64_t seed, std::span<float> weights) const override {
+  absl::Status Initialize(uint64_t seed, std::span<float> weights) override {
     for (const train::ParameterInfo& info : layout().parameters) {
       std::span<float> values = weights.subspan(info.offset, info.size);
       if (info.shape.size() > 1) {
@@ -44,6 +44,7 @@ class Gpt : public Decoder {
         std::fill(values.begin(), values.end(), info.name.ends_with(".weight") ? 1.0f : 0.0f);
       }
     }
+    return absl::OkStatus();
   }
 
  protected:

@@ -24,7 +24,7 @@ class Gpt2 : public Decoder {
  public:
   Gpt2(const ModelSpec& spec, train::ParameterLayout layout) : Decoder(std::move(layout), spec, kBlockParameters) {}
 
-  void Initialize(uint64_t seed, std::span<float> weights) const override {
+  absl::Status Initialize(uint64_t seed, std::span<float> weights) override {
     for (const train::ParameterInfo& info : layout().parameters) {
       std::span<float> values = weights.subspan(info.offset, info.size);
       if (info.shape.size() > 1) {
@@ -36,6 +36,7 @@ class Gpt2 : public Decoder {
         std::fill(values.begin(), values.end(), norm ? 1.0f : 0.0f);
       }
     }
+    return absl::OkStatus();
   }
 
  protected:

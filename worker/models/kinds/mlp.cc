@@ -23,7 +23,7 @@ class Mlp : public AtenModel {
  public:
   Mlp(const ModelSpec& spec, train::ParameterLayout layout) : AtenModel(std::move(layout), spec), spec_(spec) {}
 
-  void Initialize(uint64_t seed, std::span<float> weights) const override {
+  absl::Status Initialize(uint64_t seed, std::span<float> weights) override {
     for (const train::ParameterInfo& info : layout().parameters) {
       std::span<float> values = weights.subspan(info.offset, info.size);
       if (info.shape.size() > 1) {
@@ -33,6 +33,7 @@ class Mlp : public AtenModel {
         std::fill(values.begin(), values.end(), 0.0f);
       }
     }
+    return absl::OkStatus();
   }
 
  protected:

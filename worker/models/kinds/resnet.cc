@@ -46,7 +46,7 @@ class Resnet : public AtenModel {
         std::find_if(all.begin(), all.end(), [](const auto& info) { return info.is_buffer(); }) - all.begin());
   }
 
-  void Initialize(uint64_t seed, std::span<float> weights) const override {
+  absl::Status Initialize(uint64_t seed, std::span<float> weights) override {
     for (const train::ParameterInfo& info : layout().parameters) {
       std::span<float> values = weights.subspan(info.offset, info.size);
       if (info.shape.size() > 1) {
@@ -58,6 +58,7 @@ class Resnet : public AtenModel {
         std::fill(values.begin(), values.end(), one ? 1.0f : 0.0f);
       }
     }
+    return absl::OkStatus();
   }
 
  protected:

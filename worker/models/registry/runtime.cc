@@ -80,7 +80,9 @@ absl::StatusOr<std::string> ProbeDigest(const ModelSpec& spec, int sequences) {
   if (!model.ok()) return model.status();
   const at::Device here = spec.device == ComputeDevice::kCuda ? at::kCUDA : at::kCPU;
   at::Tensor weights = at::empty({(*model)->layout().total}, at::kFloat);
-  (*model)->Initialize(kProbeSeed, {weights.mutable_data_ptr<float>(), static_cast<size_t>(weights.numel())});
+  const absl::Status initialized =
+      (*model)->Initialize(kProbeSeed, {weights.mutable_data_ptr<float>(), static_cast<size_t>(weights.numel())});
+  if (!initialized.ok()) return initialized;
   weights = weights.to(here);
   (*model)->BindWeights(weights.mutable_data_ptr<float>());
 

@@ -45,7 +45,7 @@ class TestModel {
     model_ = std::move(*model);
     int64_t total = model_->layout().total;
     weights_.reset(static_cast<float*>(std::aligned_alloc(64, (total * sizeof(float) + 63) / 64 * 64)));
-    model_->Initialize(seed, weights());
+    EXPECT_TRUE(model_->Initialize(seed, weights()).ok());
     model_->BindWeights(weights_.get());
   }
 

@@ -3,10 +3,12 @@
 //
 // A process is frozen if a signal has stopped it, if it has used no processor and sent no message for
 // `quiet_seconds`, or if a micro-batch takes much longer than those before. The first micro-batch has a limit of its
-// own, because user code may compile or load something then.
+// own, because user code may compile or load something then. So has the first one of an evaluation. Evaluations and
+// training are counted apart, as an evaluation says nothing about a backward pass.
 #ifndef REKINDLE_WORKER_OWN_MODEL_CHILD_FROZEN_WATCH_H_
 #define REKINDLE_WORKER_OWN_MODEL_CHILD_FROZEN_WATCH_H_
 
+#include <array>
 #include <deque>
 #include <string>
 
@@ -29,12 +31,14 @@ struct ProcessView {
 // FrozenWatch is thread-compatible.
 class FrozenWatch {
  public:
+  enum class Work { kTraining, kEvaluation };
+
   explicit FrozenWatch(FrozenLimits limits = {}) : limits_(limits) {}
 
   // Notes that another process computes from now on. Its first micro-batch may take long again.
   void Replace();
   // Begins a micro-batch.
-  void Begin(double now);
+  void Begin(double now, Work work = Work::kTraining);
   // Notes a message of the process that shows that it gets on, or waits for data.
   void Heard(double now) { heard_at_ = now; }
   // Notes that the micro-batch has ended.
@@ -42,18 +46,31 @@ class FrozenWatch {
 
   // Returns why the process is frozen, or an empty string.
   std::string Look(const ProcessView& view, double now);
+  // Says how long a first micro-batch takes already, as in "compiling or loading, 40 s". Returns an empty string if the
+  // present micro-batch is not the first one.
+  std::string LongFirst(double now) const;
 
  private:
+  // What is known of one kind of work.
+  struct Known {
+    bool is_first = true;
+    // `seconds` has the times of the newest micro-batches.
+    std::deque<double> seconds;
+  };
+
+  Known& Present() { return known_[static_cast<size_t>(work_)]; }
+  const Known& Present() const { return known_[static_cast<size_t>(work_)]; }
   // Returns the time that a micro-batch may take now.
   double Limit() const;
 
   const FrozenLimits limits_;
   double begun_at_ = 0;
   double heard_at_ = 0;
+  // `cpu_seconds_` is what the process had used of the processor when it was last seen to compute.
   double cpu_seconds_ = 0;
-  bool is_first_ = true;
-  // `seconds_` has the times of the newest micro-batches.
-  std::deque<double> seconds_;
+  Work work_ = Work::kTraining;
+  // `known_` has one entry for each Work.
+  std::array<Known, 2> known_;
 };
 
 }  // namespace rekindle::own_model

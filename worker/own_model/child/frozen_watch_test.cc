@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace rekindle::own_model {
 namespace {
 
@@ -52,6 +54,53 @@ TEST(FrozenWatch, TheFirstMicroBatchMayCompile) {
   watch.Begin(0);
   EXPECT_EQ(watch.Look({.cpu_seconds = 1}, 1799), "");
   EXPECT_THAT(watch.Look({.cpu_seconds = 2}, 1800), HasSubstr("first"));
+}
+
+TEST(FrozenWatch, WhoGetsLittleOfTheProcessorComputes) {
+  FrozenWatch watch;
+  watch.Begin(0);
+  // It uses 3 % of a processor, and is looked at five times a second.
+  double cpu = 5;
+  for (double now = 0; now < 100; now += 0.2) EXPECT_EQ(watch.Look({.cpu_seconds = cpu += 0.006}, now), "") << now;
+}
+
+TEST(FrozenWatch, WhoOnlyAnswersPingsComputesNothing) {
+  FrozenWatch watch;
+  watch.Begin(0);
+  EXPECT_EQ(watch.Look({.cpu_seconds = 5}, 0), "");
+  double cpu = 5;
+  std::string found;
+  double now = 0;
+  while (found.empty() && now < 30) found = watch.Look({.cpu_seconds = cpu += 0.0001}, now += 0.2);
+  EXPECT_THAT(found, HasSubstr("no processor"));
+  EXPECT_LT(now, 11);
+}
+
+TEST(FrozenWatch, AnEvaluationSaysNothingAboutTheFirstTraining) {
+  FrozenWatch watch({.first_seconds = 1800});
+  double now = 0;
+  for (int i = 0; i < 5; ++i) {
+    watch.Begin(now, FrozenWatch::Work::kEvaluation);
+    watch.End(now += 1);
+  }
+  watch.Begin(now);
+  EXPECT_EQ(watch.Look({.cpu_seconds = 1}, now + 1799), "") << "it compiles";
+  watch.End(now += 1799);
+  // The long first micro-batch of the training does not make evaluations slow.
+  watch.Begin(now, FrozenWatch::Work::kEvaluation);
+  EXPECT_EQ(watch.Look({.cpu_seconds = 2}, now + 59), "");
+  EXPECT_THAT(watch.Look({.cpu_seconds = 3}, now + 60), HasSubstr("micro-batch takes longer"));
+}
+
+TEST(FrozenWatch, ALongFirstMicroBatchIsTold) {
+  FrozenWatch watch;
+  watch.Begin(100);
+  EXPECT_EQ(watch.LongFirst(140.2), "compiling or loading, 40 s");
+  watch.End(150);
+  watch.Begin(150);
+  EXPECT_EQ(watch.LongFirst(190), "");
+  watch.Replace();
+  EXPECT_EQ(watch.LongFirst(190), "compiling or loading, 40 s");
 }
 
 TEST(FrozenWatch, AnotherProcessStartsAnew) {

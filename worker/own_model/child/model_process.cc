@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,6 +19,7 @@
 #include "common/log/log.h"
 #include "common/text/printable.h"
 #include "common/time/clock.h"
+#include "worker/contract/user_lines.h"
 
 namespace rekindle::own_model {
 namespace {
@@ -27,16 +30,17 @@ constexpr size_t kMaxFaultBytes = 64 << 10;
 constexpr size_t kLongestLine = 500;
 
 std::string ConfigurationOf(const ModelProcessOptions& options) {
-  return nlohmann::json{{"protocol", kProtocol},
-                        {"task", options.task},
-                        {"folder", options.folder},
-                        {"seed", options.seed},
-                        {"precision", options.precision},
-                        {"device", "cpu"},
-                        {"threads", options.threads},
-                        {"exact", options.exact},
-                        {"data_workers", options.data_workers},
-                        {"prefetch", true}}
+  using nlohmann::json;
+  return json{{"protocol", kProtocol},
+              {"task", options.task},
+              {"folder", options.folder},
+              {"seed", options.seed},
+              {"precision", options.precision},
+              {"device", "cpu"},
+              {"threads", options.threads},
+              {"exact", options.exact},
+              {"data_workers", options.data_workers > 0 ? json(options.data_workers) : json()},
+              {"prefetch", true}}
       .dump();
 }
 
@@ -58,6 +62,31 @@ std::string LineIn(const std::string& dump, const std::string& folder) {
   return at == std::string::npos ? "" : common::Printable(dump.substr(at, dump.find('\n', at) - at), kLongestLine);
 }
 
+// Makes the file for faults, to which the process can write.
+absl::Status MakeFaultsFile(const ModelProcessOptions& options) {
+  // A file that an earlier process has left must not be taken for this one's.
+  unlink(options.faults_file.c_str());
+  const common::UniqueFd file(
+      open(options.faults_file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return common::ErrnoError(absl::StrCat("make ", options.faults_file));
+  if (options.confinement == nullptr) return absl::OkStatus();
+  const uid_t uid = options.confinement->uid();
+  if (fchown(file.get(), uid, uid) == 0) return absl::OkStatus();
+  return common::ErrnoError(absl::StrCat("give away ", options.faults_file));
+}
+
+// Waits at most `seconds` for the end of a process, and returns whether it has ended.
+bool AwaitEnd(const common::Process& process, double seconds) {
+  const double until = common::SteadySeconds() + seconds;
+  for (;;) {
+    const double left = std::max(0.0, until - common::SteadySeconds());
+    pollfd entry = {.fd = process.fd(), .events = POLLIN};
+    const int ready = poll(&entry, 1, static_cast<int>(std::ceil(left * kMilli)));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ModelProcess>> ModelProcess::Start(const ModelProcessOptions& options,
@@ -66,28 +95,70 @@ absl::StatusOr<std::unique_ptr<ModelProcess>> ModelProcess::Start(const ModelPro
   auto made = Channel::Create();
   if (!made.ok()) return made.status();
   auto& [channel, theirs] = *made;
-  // A file that an earlier process has left must not be taken for this one's.
-  unlink(options.faults_file.c_str());
-  common::SpawnOptions spawn;
-  spawn.argv = {options.interpreter, "-u", "-m", "rekindle.child", "--fd", "0", "--faults", options.faults_file};
-  spawn.environment = options.environment;
-  spawn.input_fd = theirs.get();
-  spawn.parent_death_signal = SIGKILL;
-  absl::StatusOr<common::PendingChild> child = common::PendingChild::Start(spawn);
-  if (!child.ok()) return child.status();
-  absl::StatusOr<common::Process> process = common::Process::Open(child->identity());
-  if (!process.ok()) return process.status();
-  child->Release();
+  if (absl::Status made_file = MakeFaultsFile(options); !made_file.ok()) return made_file;
+  const std::optional<uid_t> uid =
+      options.confinement == nullptr ? std::nullopt : std::optional<uid_t>(options.confinement->uid());
+  auto pump = user_code::OutputPump::Start(STDERR_FILENO, options.scrubber, uid);
+  if (!pump.ok()) return pump.status();
+  bool is_fork = false;
+  absl::StatusOr<common::Process> process =
+      StartProcess(options, theirs.get(), (*pump)->write_end(), go_on, note, &is_fork);
+  if (!process.ok()) {
+    unlink(options.faults_file.c_str());
+    return process.status();
+  }
+  (*pump)->CloseWriteEnd();
   theirs.Reset();
   std::unique_ptr<ModelProcess> started(new ModelProcess(*std::move(process), std::move(channel), options));
+  started->pump_ = *std::move(pump);
+  started->is_fork_ = is_fork;
   absl::Status ready = started->channel_.SendJson(MessageType::kConfigure, ConfigurationOf(options));
   if (ready.ok()) ready = started->AwaitReady(options, go_on, note);
   if (absl::IsUnavailable(ready)) {
+    const std::string how = started->End(started->View().is_stopped ? 0 : kClosedSeconds);
     return absl::UnavailableError(
-        absl::StrCat("the model process of ", options.task, " ended: ", started->End(kClosedSeconds)));
+        absl::StrCat(ready.message(), " before it described the module of ", options.task, " (", how, ")"));
   }
   if (!ready.ok()) return ready;
+  // From here on the file has no name, so that a trainer that is killed leaves nothing behind.
+  started->faults_ = common::UniqueFd(open(options.faults_file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  unlink(options.faults_file.c_str());
   return started;
+}
+
+absl::StatusOr<common::Process> ModelProcess::StartProcess(const ModelProcessOptions& options, int model, int log,
+                                                           const std::function<bool()>& go_on,
+                                                           const std::function<void(const std::string&)>& note,
+                                                           bool* is_fork) {
+  *is_fork = false;
+  if (options.warm != nullptr) {
+    absl::StatusOr<common::Process> forked =
+        options.warm->Fork(model, log, options.faults_file, options.start_seconds, go_on);
+    *is_fork = forked.ok();
+    if (forked.ok() || absl::IsCancelled(forked.status())) return forked;
+    const std::string why(forked.status().message());
+    const std::string text = options.scrubber == nullptr ? why : options.scrubber->Scrub(why);
+    log::Warning("the model process starts cold, with its imports", {{"task", options.task}, {"why", text}});
+    if (note) note(absl::StrCat("starts cold: ", text));
+  }
+  return StartCold(options, model, log);
+}
+
+absl::StatusOr<common::Process> ModelProcess::StartCold(const ModelProcessOptions& options, int model, int log) {
+  common::SpawnOptions spawn;
+  spawn.argv = {options.interpreter, "-u", "-m", "rekindle.child", "--fd", "0", "--faults", options.faults_file};
+  spawn.environment = options.environment;
+  spawn.input_fd = model;
+  spawn.output_fd = log;
+  spawn.parent_death_signal = SIGKILL;
+  // What the user's code starts is in its group too, unless that code leaves it.
+  spawn.new_group = true;
+  if (options.confinement != nullptr) options.confinement->AddTo(&spawn);
+  absl::StatusOr<common::PendingChild> child = common::PendingChild::Start(spawn);
+  if (!child.ok()) return child.status();
+  absl::StatusOr<common::Process> process = common::Process::Open(child->identity());
+  if (process.ok()) child->Release();
+  return process;
 }
 
 absl::Status ModelProcess::AwaitReady(const ModelProcessOptions& options, const std::function<bool()>& go_on,
@@ -105,18 +176,19 @@ absl::Status ModelProcess::AwaitReady(const ModelProcessOptions& options, const 
     if (!message.ok()) return message.status();
     if (!message->has_value()) {
       if (has_ended) return absl::UnavailableError("the model process has ended");
+      // It may be busy, or wait for something, for long. But who has stopped it will hardly let it go on.
+      if (View().is_stopped) return absl::UnavailableError("a signal has stopped the model process");
       continue;
     }
     const std::string text = (*message)->text();
     if ((*message)->type == MessageType::kNote) {
       const auto parsed = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
       const bool has_text = parsed.is_object() && parsed.contains("text") && parsed["text"].is_string();
-      if (has_text && note) note(common::Printable(parsed["text"].get<std::string>()));
+      if (has_text && note) note(common::Printable(Scrubbed(parsed["text"].get<std::string>())));
     } else if ((*message)->type == MessageType::kFailed) {
-      const absl::StatusOr<Failed> failed = DecodeFailed(text);
+      const absl::StatusOr<Failed> failed = Explain(text);
       if (!failed.ok()) return failed.status();
-      return absl::InvalidArgumentError(
-          absl::StrCat(failed->message, failed->traceback.empty() ? "" : "\n", failed->traceback));
+      return train::WithTraceback(absl::InvalidArgumentError(failed->message), failed->traceback);
     } else if ((*message)->type == MessageType::kReady) {
       absl::StatusOr<Description> description = ParseDescription(text);
       if (!description.ok()) return description.status();
@@ -130,6 +202,14 @@ absl::Status ModelProcess::AwaitReady(const ModelProcessOptions& options, const 
 }
 
 ModelProcess::~ModelProcess() { (void)End(); }
+
+absl::StatusOr<Failed> ModelProcess::Explain(const std::string& text) const {
+  absl::StatusOr<Failed> failed = DecodeFailed(text);
+  if (!failed.ok()) return failed;
+  failed->message = Scrubbed(failed->message);
+  failed->traceback = Scrubbed(failed->traceback);
+  return failed;
+}
 
 ProcessView ModelProcess::View() const {
   // The fields are those of proc(5), from the third one on: the state, and as 14th and 15th the times in ticks.
@@ -145,18 +225,42 @@ ProcessView ModelProcess::View() const {
           .cpu_seconds = static_cast<double>(user + system) / ticks};
 }
 
+void ModelProcess::Kill() {
+  if (is_fork_) {
+    // The warm process, which will wait for it, knows its group. Here the number of a process that has ended may be
+    // another one's already.
+    options_.warm->Kill(process_);
+    return;
+  }
+  (void)process_.Signal(SIGKILL);
+  // The number of the process, which is also that of its group, is nobody else's before Reap().
+  if (const pid_t group = process_.identity().pid; group > 1) (void)kill(-group, SIGKILL);
+}
+
+absl::StatusOr<common::ExitStatus> ModelProcess::ExitOf() {
+  if (!is_fork_) return process_.Reap();
+  const std::optional<common::ExitStatus> told = options_.warm->EndOf(process_);
+  if (told) return *told;
+  return absl::NotFoundError("the warm process has not said how it ended");
+}
+
 std::string ModelProcess::End(double patience) {
   if (!ended_.empty()) return ended_;
-  pollfd entry = {.fd = process_.fd(), .events = POLLIN};
-  (void)poll(&entry, 1, static_cast<int>(patience * kMilli));
-  const bool by_itself = process_.Exited();
-  (void)process_.Signal(SIGKILL);
-  while (poll(&entry, 1, -1) < 0 && errno == EINTR) continue;
-  const absl::StatusOr<common::ExitStatus> exit = process_.Reap();
+  const bool by_itself = AwaitEnd(process_, patience);
+  Kill();
+  if (!AwaitEnd(process_, kKilledSeconds)) {
+    log::Error("a model process was killed and does not end",
+               {{"pid", static_cast<long long>(process_.identity().pid)}});
+    return ended_ = "killed, but it does not end";
+  }
+  const absl::StatusOr<common::ExitStatus> exit = ExitOf();
+  pump_.reset();
   ended_ = exit.ok() ? exit->ToString() : "it is gone";
+  const std::string faults = faults_.valid() ? absl::StrCat("/proc/self/fd/", faults_.get()) : options_.faults_file;
+  const auto dump = common::ReadFile(*common::PosixFileSystem(), faults, kMaxFaultBytes);
+  unlink(options_.faults_file.c_str());
   if (!by_itself) return ended_ = absl::StrCat("stopped, ", ended_);
-  const auto dump = common::ReadFile(*common::PosixFileSystem(), options_.faults_file, kMaxFaultBytes);
-  const std::string line = dump.ok() ? LineIn(*dump, options_.folder) : "";
+  const std::string line = dump.ok() ? LineIn(Scrubbed(*dump), options_.folder) : "";
   if (line.empty()) return ended_;
   absl::StrAppend(&ended_, ", at ", line);
   if (exit.ok() && exit->code == -SIGSEGV) {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/process/process.h"
-#include "worker/own_model/wire/channel.h"
 
 namespace rekindle::own_model {
 
@@ -27,6 +26,10 @@ absl::StatusOr<GradientSlots> GradientSlots::Create(int64_t elements) {
   void* memory = mmap(nullptr, kSlots * bytes, PROT_READ, MAP_SHARED, file->get(), 0);
   if (memory == MAP_FAILED) return common::ErrnoError("mmap of the gradients");
   return GradientSlots(*std::move(file), static_cast<const std::byte*>(memory), bytes);
+}
+
+absl::Status GradientSlots::Share(Channel& channel) const {
+  return channel.Send(MessageType::kSlots, EncodeSlots(kSlots, slot_bytes_), file_.get());
 }
 
 std::span<const float> GradientSlots::Part(int slot, int64_t offset, int64_t count) const {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <span>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/files/unique_fd.h"
+#include "worker/own_model/wire/channel.h"
 
 namespace rekindle::own_model {
 
@@ -23,8 +25,8 @@ class GradientSlots {
   GradientSlots& operator=(GradientSlots&&) = delete;
   ~GradientSlots();
 
-  int descriptor() const { return file_.get(); }
-  uint64_t slot_bytes() const { return slot_bytes_; }
+  // Gives the slots to the process at the other end.
+  absl::Status Share(Channel& channel) const;
   // Returns a part of a slot, in elements.
   std::span<const float> Part(int slot, int64_t offset, int64_t count) const;
 

@@ -3,6 +3,8 @@
 //
 // The death of that process costs its micro-batch and the start of another process, and never a step: gradients that
 // were handed to the engine stay there, and the new process computes the micro-batch again for those that are missing.
+// Only if the new process computes something else than the engine has got already, the call returns ABORTED, so that
+// the engine computes the step again.
 #ifndef REKINDLE_WORKER_OWN_MODEL_MODEL_OWN_MODEL_H_
 #define REKINDLE_WORKER_OWN_MODEL_MODEL_OWN_MODEL_H_
 
@@ -13,88 +15,89 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/contract/batch_source.h"
 #include "worker/contract/model_interface.h"
-#include "worker/device/host/shared_memories.h"
-#include "worker/own_model/child/model_process.h"
-#include "worker/own_model/model/gradient_slots.h"
+#include "worker/own_model/model/delivery.h"
+#include "worker/own_model/model/own_model_parts.h"
+#include "worker/own_model/model/process_keeper.h"
 
 namespace rekindle::own_model {
-
-struct OwnModelParts {
-  ModelProcessOptions process;
-  FrozenLimits limits;
-  // `weights` has the memory in which the state's weights lie. It must outlive the model.
-  const device::SharedMemories* weights = nullptr;
-  // `note` is told what the model process does, and why it was replaced. It may be called by the thread that uses the
-  // model only.
-  std::function<void(const std::string& text)> note;
-  // `go_on` returns false if the trainer has to end. Calls of the model then return CANCELLED soon.
-  std::function<bool()> go_on;
-};
 
 // OwnModel is thread-compatible.
 class OwnModel final : public train::Model {
  public:
-  // Starts the first model process. Returns the errors of ModelProcess::Start().
-  static absl::StatusOr<std::unique_ptr<OwnModel>> Create(OwnModelParts parts);
+  // Starts the first model process. Returns the errors of ProcessKeeper::Create().
+  static absl::StatusOr<std::unique_ptr<OwnModel>> Create(const OwnModelParts& parts);
+  ~OwnModel() override;
 
-  const Description& description() const { return description_; }
+  const Description& description() const { return keeper_->description(); }
 
-  const train::ParameterLayout& layout() const override { return description_.layout; }
+  const train::ParameterLayout& layout() const override { return description().layout; }
   void BindWeights(float* weights) override { weights_ = weights; }
+  // Computes with the values that the task has given to the module, until BindWeights() is called. They are kept until
+  // the first Backward() with other ones. Returns the errors of Initialize().
+  absl::Status BindInitialWeights();
   // Writes the values that the task has given to the module. They depend on the seed with which the process was
-  // started, which has to be the one that is given here.
-  void Initialize(uint64_t seed, std::span<float> weights) const override;
+  // started, which has to be the one that is given here. A process that has weights already has its own initial values
+  // no more, so it is replaced.
+  absl::Status Initialize(uint64_t seed, std::span<float> weights) override;
   absl::StatusOr<train::LossSum> Backward(const train::MicroBatch& batch, const train::RandomKey& key, float loss_scale,
                                           const train::GradientSink& sink) override;
   absl::StatusOr<train::LossSum> Evaluate(const train::MicroBatch& batch) override;
-  const common::ProcessIdentity& process() const { return process_->identity(); }
-  // Tells the model process which micro-batches come next.
-  void Expect(int64_t step, std::span<const Samples> micro_batches);
+  bool IsHeldUp() const override { return keeper_->IsHeldUp(); }
+  double LostSeconds() const override { return lost_seconds_; }
+  void SetUnwanted(bool unwanted) override { keeper_->SetUnwanted(unwanted); }
+  const common::ProcessIdentity& process() const { return keeper_->process(); }
+  // Tells the model process which micro-batches come next. A process that takes its place is told, too.
+  void Expect(int64_t step, std::span<const Samples> micro_batches) { keeper_->Expect(step, micro_batches); }
+  // Starts another process in place of the present one. Returns the errors of ProcessKeeper::Renew().
+  absl::Status Renew() { return keeper_->Renew(); }
 
  private:
+  // Something that one process after the other tries, until it succeeds.
+  struct Work {
+    std::string name;
+    // Tries it in the present process. `is_repeated` says that a process before that one has tried it.
+    std::function<absl::Status(bool is_repeated)> attempt;
+    // With `renew` another process is needed, for this reason.
+    std::string renew = "";
+  };
   // Holds how far a micro-batch has come. It outlives the process that computes it.
   struct Pass {
     MessageType type = MessageType::kCompute;
     ComputeRequest request;
-    const train::GradientSink* sink = nullptr;
-    // `delivered` says which parameters were handed to the sink.
-    std::vector<bool> delivered;
+    // An evaluation delivers nothing.
+    std::optional<Delivery> delivery = std::nullopt;
+    train::LossSum loss;
   };
 
-  OwnModel(OwnModelParts parts, std::unique_ptr<ModelProcess> process, GradientSlots slots);
+  OwnModel(std::unique_ptr<ProcessKeeper> keeper, device::SharedMemories* memories, uint64_t seed)
+      : keeper_(std::move(keeper)), memories_(memories), seed_(seed) {}
 
-  // Carries a pass out, and replaces the process where it fails. Returns the loss.
-  absl::StatusOr<train::LossSum> Carry(Pass& pass);
-  // Carries a pass out in the present process. Returns UNAVAILABLE if the process has ended or is frozen, and otherwise
-  // what the process says is wrong.
-  absl::StatusOr<train::LossSum> Try(Pass& pass);
-  absl::StatusOr<std::optional<train::LossSum>> Take(const Message& message, Pass& pass);
-  absl::Status Deliver(const Gradients& gradients, Pass& pass);
+  // Carries the work out, and replaces the process where it fails.
+  absl::Status Carry(const Work& work);
+  absl::StatusOr<train::LossSum> CarryPass(Pass& pass);
+  // Carries a pass out in the present process. Returns the errors of ProcessKeeper::Ask().
+  absl::Status Try(Pass& pass, bool is_repeated);
   absl::Status Request(const Pass& pass);
-  // Returns UNAVAILABLE if the process is frozen, and asks it for a sign of life otherwise.
-  absl::Status LookAtProcess();
-  absl::Status ShareWeights();
-  // Starts another process in place of one that has ended. Returns UNAVAILABLE if the new one ends at once, too, and
-  // INVALID_ARGUMENT if its module is another one.
-  absl::Status Replace(const std::string& why);
+  // Takes a message of the answer, and returns whether it was the last one.
+  absl::StatusOr<bool> Take(const Message& message, Pass& pass);
+  // Asks the present process for the initial values. Returns the errors of ProcessKeeper::Ask().
+  absl::Status TryInitialize(std::span<float> weights);
+  void ForgetInitial();
 
-  const OwnModelParts parts_;
-  Description description_;
-  mutable std::unique_ptr<ModelProcess> process_;
-  GradientSlots slots_;
-  FrozenWatch watch_;
+  const std::unique_ptr<ProcessKeeper> keeper_;
+  device::SharedMemories* const memories_;
+  const uint64_t seed_;
+  // `initial_` has the values that the task has given to the module, where they are known.
+  std::span<float> initial_;
   const float* weights_ = nullptr;
-  // `shared_` is what the process knows of the weights: the number of their memory, and their place in it.
-  std::optional<std::pair<uint64_t, uint64_t>> shared_;
   uint64_t next_request_ = 1;
   int next_slot_ = 0;
-  double pinged_at_ = 0;
+  double lost_seconds_ = 0;
 };
 
 }  // namespace rekindle::own_model

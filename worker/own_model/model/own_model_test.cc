@@ -1,99 +1,19 @@
-// Tests the user's own model with real model processes. They need a Python with torch, which REKINDLE_PYTHON names.
+// Tests the user's own model with real model processes, which die or are replaced.
 #include "worker/own_model/model/own_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <numeric>
 #include <string>
 #include <vector>
 
-#include "common/process/command.h"
-#include "common/testing/temporary_folder_testing.h"
+#include "worker/own_model/testing/own_model_testing.h"
 
 namespace rekindle::own_model {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr char kTasks[] = "tests/python/tasks";
-
-// Holds what a micro-batch has given.
-struct Outcome {
-  absl::StatusOr<train::LossSum> loss = train::LossSum{};
-  std::vector<float> gradients;
-  // `deliveries` counts for each parameter the calls of the sink.
-  std::vector<int> deliveries;
-};
-
-class OwnModelTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const char* python = std::getenv("REKINDLE_PYTHON");
-    if (python == nullptr || !std::filesystem::exists(python))
-      GTEST_SKIP() << "no Python with torch: set REKINDLE_PYTHON";
-    parts_.process.interpreter = python;
-    const std::string root = std::filesystem::current_path().string();
-    parts_.process.folder = root + "/" + kTasks;
-    parts_.process.faults_file = folder_.path() + "/faults";
-    parts_.process.seed = 7;
-    for (const std::string& entry : common::OwnEnvironment()) parts_.process.environment.push_back(entry);
-    parts_.process.environment.push_back("PYTHONPATH=" + root + "/python");
-    parts_.process.environment.push_back("PYTHONHASHSEED=0");
-    parts_.weights = &shares_;
-    parts_.go_on = [] { return true; };
-    parts_.note = [this](const std::string& text) { notes_ += text + "\n"; };
-  }
-  void Open(const std::string& task) {
-    parts_.process.task = task;
-    auto model = OwnModel::Create(parts_);
-    ASSERT_TRUE(model.ok()) << model.status();
-    model_ = *std::move(model);
-    const auto memory = shares_.Make(static_cast<size_t>(model_->layout().total) * sizeof(float), "the weights");
-    ASSERT_TRUE(memory.ok()) << memory.status();
-    weights_ = {static_cast<float*>(*memory), static_cast<size_t>(model_->layout().total)};
-    model_->Initialize(7, weights_);
-    model_->BindWeights(weights_.data());
-  }
-  Outcome Compute(int index = 0, int64_t step = 0, const std::function<void()>& at_first = nullptr, int samples = 4) {
-    Outcome outcome;
-    outcome.gradients.resize(weights_.size());
-    outcome.deliveries.resize(model_->layout().parameters.size());
-    bool is_first = true;
-    const auto sink = [&](int parameter, std::span<const float> gradient) {
-      const train::ParameterInfo& info = model_->layout().parameters[static_cast<size_t>(parameter)];
-      ASSERT_EQ(static_cast<int64_t>(gradient.size()), info.size);
-      std::copy(gradient.begin(), gradient.end(), outcome.gradients.begin() + info.offset);
-      ++outcome.deliveries[static_cast<size_t>(parameter)];
-      if (std::exchange(is_first, false) && at_first) at_first();
-    };
-    train::MicroBatch batch{
-        .index = index, .samples = std::vector<int64_t>(static_cast<size_t>(samples)), .first = 4 * index};
-    std::iota(batch.samples.begin(), batch.samples.end(), 4 * index);
-    outcome.loss = model_->Backward(batch, {.seed = 7, .step = step}, 1, sink);
-    return outcome;
-  }
-  void Signal(int signal) { ASSERT_TRUE(model_->process().SendSignal(signal).ok()); }
-  static void ExpectEqual(const Outcome& one, const Outcome& other) {
-    ASSERT_TRUE(one.loss.ok()) << one.loss.status();
-    ASSERT_TRUE(other.loss.ok()) << other.loss.status();
-    EXPECT_EQ(one.loss->sum, other.loss->sum);
-    EXPECT_EQ(one.loss->count, other.loss->count);
-    EXPECT_EQ(std::memcmp(one.gradients.data(), other.gradients.data(), one.gradients.size() * sizeof(float)), 0);
-    EXPECT_EQ(other.deliveries, one.deliveries);
-  }
-
-  const common::TemporaryFolder folder_;
-  device::SharedMemories shares_;
-  OwnModelParts parts_;
-  std::string notes_;
-  std::unique_ptr<OwnModel> model_;
-  std::span<float> weights_;
-};
 
 TEST_F(OwnModelTest, GivesTheSameGradientsWhateverCameBefore) {
   Open("models:noisy");
@@ -118,10 +38,148 @@ TEST_F(OwnModelTest, ADeathCostsNothingButTheMicroBatch) {
     Signal(signal);
     ExpectEqual(wanted, Compute(1));
     EXPECT_NE(model_->process().pid, before);
-    EXPECT_THAT(notes_, HasSubstr("replacing the model process"));
+    EXPECT_THAT(notes_, HasSubstr("replacing the child"));
     // It ends when it has delivered a part of the gradients. They are not delivered again.
     Compute(0);
     ExpectEqual(wanted, Compute(1, 0, [&] { Signal(signal); }));
+  }
+}
+
+TEST_F(OwnModelTest, AnExceptionAfterSomeGradientsIsTriedAgain) {
+  Open("failing:raises_when_armed");
+  ASSERT_TRUE(Compute(0).loss.ok());
+  const Outcome wanted = Compute(1);
+  ASSERT_TRUE(Compute(0).loss.ok());
+  std::ofstream(folder_.path() + "/armed").put('x');
+  const pid_t before = model_->process().pid;
+  bool is_early = false;
+  ExpectEqual(wanted, Compute(1, 0, [&] { is_early = model_->process().pid == before; }));
+  EXPECT_TRUE(is_early) << "the first process has delivered a part";
+  EXPECT_NE(model_->process().pid, before);
+}
+
+TEST_F(OwnModelTest, WhatASecondProcessComputesDifferentlyIsNotMixedWithTheFirst) {
+  Open("failing:differs_by_process");
+  ASSERT_TRUE(Compute(0).loss.ok());
+  const Outcome mixed = Compute(1, 0, [&] { Signal(SIGKILL); });
+  EXPECT_TRUE(absl::IsAborted(mixed.loss.status())) << mixed.loss.status();
+  EXPECT_THAT(std::string(mixed.loss.status().message()), HasSubstr("has another gradient of"));
+  // The process that has replaced the first one computes the step again.
+  const pid_t second = model_->process().pid;
+  const Outcome again = Compute(1);
+  EXPECT_TRUE(again.loss.ok()) << again.loss.status();
+  EXPECT_EQ(model_->process().pid, second);
+}
+
+TEST_F(OwnModelTest, ACallThatIsCancelledLeavesNoAnswerBehind) {
+  bool goes_on = true;
+  parts_.go_on = [&] { return goes_on; };
+  Open("models:deep");
+  const Outcome wanted = Compute(1);
+  ASSERT_TRUE(Compute(0).loss.ok());
+  EXPECT_TRUE(absl::IsCancelled(Compute(1, 0, [&] { goes_on = false; }).loss.status()));
+  EXPECT_FALSE(model_->process().Alive());
+  goes_on = true;
+  ExpectEqual(wanted, Compute(1));
+  EXPECT_FALSE(model_->IsHeldUp());
+}
+
+TEST_F(OwnModelTest, AProcessThatIsStoppedBeforeItIsReadyIsNotWaitedFor) {
+  parts_.process.task = "failing:stops_itself";
+  const absl::Status stopped = OwnModel::Create(parts_).status();
+  EXPECT_TRUE(absl::IsUnavailable(stopped)) << stopped;
+  EXPECT_THAT(std::string(stopped.message()), HasSubstr("a signal has stopped"));
+  EXPECT_FALSE(std::filesystem::exists(parts_.process.faults_file));
+}
+
+TEST_F(OwnModelTest, ItIsHeldUpWhileItsProcessIsReplaced) {
+  std::vector<bool> held_up;
+  std::string note;
+  parts_.note = [&](const std::string& text) {
+    note = text;
+    if (model_) held_up.push_back(model_->IsHeldUp());
+  };
+  Open("models:deep");
+  ASSERT_TRUE(Compute(1).loss.ok());
+  EXPECT_FALSE(model_->IsHeldUp());
+  EXPECT_EQ(model_->LostSeconds(), 0);
+  held_up.clear();
+  Signal(SIGKILL);
+  ASSERT_TRUE(Compute(1).loss.ok());
+  ASSERT_GE(held_up.size(), 2u);
+  EXPECT_TRUE(held_up.front());
+  EXPECT_FALSE(held_up.back());
+  EXPECT_EQ(note, "") << "the note is taken back";
+  EXPECT_GT(model_->LostSeconds(), 0);
+}
+
+TEST_F(OwnModelTest, AReplacementThatNobodyWantsEndsAndIsMadeLater) {
+  Open("models:deep");
+  const Outcome wanted = Compute(1);
+  Signal(SIGKILL);
+  model_->SetUnwanted(true);
+  EXPECT_TRUE(absl::IsCancelled(Compute(1).loss.status()));
+  EXPECT_FALSE(model_->IsHeldUp());
+  model_->SetUnwanted(false);
+  ExpectEqual(wanted, Compute(1));
+}
+
+TEST_F(OwnModelTest, TheInitialValuesCanBeReadAgain) {
+  Open("models:deep");
+  const std::vector<float> initial(weights_.begin(), weights_.end());
+  ASSERT_TRUE(Compute(1).loss.ok());
+  for (float& weight : weights_) weight *= 1.5f;
+  const Outcome wanted = Compute(1);
+  std::vector<float> again(initial.size());
+  ASSERT_TRUE(model_->Initialize(7, again).ok());
+  EXPECT_EQ(again, initial);
+  ExpectEqual(wanted, Compute(1));
+}
+
+TEST_F(OwnModelTest, AnotherProcessGetsSlotsOfItsOwn) {
+  Open("models:deep");
+  ASSERT_TRUE(Compute(1).loss.ok());
+  const std::string before = SlotsOfProcess();
+  ASSERT_NE(before, "");
+  Signal(SIGKILL);
+  ASSERT_TRUE(Compute(1).loss.ok());
+  EXPECT_NE(SlotsOfProcess(), before) << "what is left of the first process may write there";
+}
+
+TEST_F(OwnModelTest, AnotherProcessIsToldWhatIsExpected) {
+  Open("failing:notes_reads");
+  ASSERT_TRUE(Compute(0).loss.ok());
+  Signal(SIGKILL);
+  ASSERT_TRUE(Await([&] { return !model_->process().Alive(); }));
+  std::vector<Samples> expected;
+  for (int index : {1, 2}) {
+    expected.push_back({.index = index, .first = 4 * index, .numbers = std::vector<int64_t>(4)});
+    std::iota(expected.back().numbers.begin(), expected.back().numbers.end(), 4 * index);
+  }
+  model_->Expect(0, expected);
+  ASSERT_TRUE(Compute(1).loss.ok());
+  // Nobody has asked for micro-batch 2, whose samples begin at 8.
+  EXPECT_TRUE(Await([&] { return Written("reads").find("\n8\n") != std::string::npos; })) << Written("reads");
+}
+
+TEST_F(OwnModelTest, TheTaskDecidesAboutItsDataProcesses) {
+  Open("models:helped");
+  EXPECT_EQ(Children(), 3);
+  parts_.process.data_workers = 2;
+  Open("models:helped");
+  EXPECT_EQ(Children(), 2) << "the job has decided";
+}
+
+TEST_F(OwnModelTest, OnlyTheFirstMicroBatchGivesBuffersOfWholeNumbers) {
+  Open("models:memory");
+  const auto& parameters = model_->layout().parameters;
+  const Outcome first = Compute(0), second = Compute(1);
+  ASSERT_TRUE(first.loss.ok() && second.loss.ok());
+  EXPECT_EQ(first.loss->whole_buffers, second.loss->whole_buffers) << "all must give the same";
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    const bool is_whole = parameters[p].name == "pointer" || parameters[p].name == "calls";
+    EXPECT_EQ(first.deliveries[p], 1) << parameters[p].name;
+    EXPECT_EQ(second.deliveries[p], is_whole ? 0 : 1) << parameters[p].name;
   }
 }
 
@@ -136,32 +194,6 @@ TEST_F(OwnModelTest, OtherWeightsAreBoundAnew) {
   EXPECT_NE(Compute(2).loss->sum, wanted.loss->sum);
   std::copy(weights_.begin(), weights_.end(), others.begin());
   ExpectEqual(wanted, Compute(2));
-}
-
-TEST_F(OwnModelTest, AnExceptionThatComesAgainIsTheJobsFault) {
-  Open("failing:raises_on_two");
-  const pid_t before = model_->process().pid;
-  const Outcome outcome = Compute(0, 0, nullptr, 2);
-  EXPECT_TRUE(absl::IsInvalidArgument(outcome.loss.status())) << outcome.loss.status();
-  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("failing.py"));
-  EXPECT_NE(model_->process().pid, before) << "it was tried again in a fresh process";
-}
-
-TEST_F(OwnModelTest, AWriteToAParameterIsNamedByItsLine) {
-  Open("failing:writes_parameter");
-  const Outcome outcome = Compute(0, 0, nullptr, 2);
-  EXPECT_TRUE(absl::IsInvalidArgument(outcome.loss.status())) << outcome.loss.status();
-  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("failing.py"));
-  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("must not write its parameters"));
-}
-
-TEST_F(OwnModelTest, ATaskThatFailsIsRefusedWithItsLines) {
-  parts_.process.task = "refused:raises";
-  const auto refused = OwnModel::Create(parts_);
-  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("refused.py"));
-  parts_.process.interpreter = "/bin/false";
-  EXPECT_TRUE(absl::IsUnavailable(OwnModel::Create(parts_).status()));
 }
 
 TEST_F(OwnModelTest, ATrainerThatHasToEndDoesNotWait) {

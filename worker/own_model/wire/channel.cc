@@ -142,10 +142,17 @@ absl::StatusOr<std::optional<Message>> Channel::Receive(double seconds) {
     if (!is_whole) return absl::InvalidArgumentError("the model process sent what is no message of this release");
     Message message{.type = static_cast<MessageType>(head.type),
                     .body = {bytes.begin() + kHeaderBytes, bytes.begin() + got}};
-    if ((head.flags & kInFile) == 0) return std::optional<Message>(std::move(message));
+    // Reading files again and again would cost this process time and memory, so only the description comes in one.
+    if (head.flags != 0 && (head.flags != kInFile || message.type != MessageType::kReady)) {
+      return absl::InvalidArgumentError("the model process sent a message with flags that do not belong to it");
+    }
+    if (descriptors.size() != (head.flags == kInFile ? 1 : 0)) {
+      return absl::InvalidArgumentError("the model process announced a file and sent none, or sent one unannounced");
+    }
+    if (head.flags == 0) return std::optional<Message>(std::move(message));
     uint64_t size = 0;
-    if (message.body.size() != sizeof(size) || descriptors.size() != 1) {
-      return absl::InvalidArgumentError("the model process announced a file and sent none");
+    if (message.body.size() != sizeof(size)) {
+      return absl::InvalidArgumentError("the model process announced a file without its size");
     }
     std::memcpy(&size, message.body.data(), sizeof(size));
     absl::StatusOr<std::vector<uint8_t>> text = ReadFile(descriptors.front().get(), size);
@@ -162,7 +169,9 @@ absl::StatusOr<common::UniqueFd> MakeMemoryFile(const std::string& name, uint64_
     return absl::ResourceExhaustedError(
         absl::StrCat("no ", bytes, " bytes of shared memory for ", name, ": ", std::strerror(error)));
   }
-  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return common::ErrnoError("sealing memory");
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return common::ErrnoError("sealing memory");
+  }
   return file;
 }
 

@@ -77,6 +77,7 @@ TEST_F(ChannelTest, AMessageGoesOutWithItsDescriptor) {
   const common::UniqueFd owner(received);
   EXPECT_EQ(lseek(received, 0, SEEK_END), 100);
   EXPECT_NE(ftruncate(received, 10), 0) << "its size is sealed";
+  EXPECT_NE(fcntl(received, F_ADD_SEALS, F_SEAL_WRITE), 0) << "who gets it adds no seals";
 }
 
 TEST_F(ChannelTest, LongJsonComesInASealedFile) {
@@ -94,6 +95,23 @@ TEST_F(ChannelTest, LongJsonComesInASealedFile) {
   const auto message = channel_->Receive(1);
   ASSERT_TRUE(message.ok() && message->has_value()) << message.status();
   EXPECT_EQ((*message)->text(), json);
+}
+
+TEST_F(ChannelTest, OnlyTheDescriptionComesInAFile) {
+  const std::string json = "{}";
+  common::UniqueFd file(memfd_create("json", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(write(file.get(), json.data(), json.size()), static_cast<ssize_t>(json.size()));
+  ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE), 0);
+  for (const MessageType type : {MessageType::kNote, MessageType::kFailed, MessageType::kGradients}) {
+    SendRaw(Framed(type, SizeOf(json.size()), kInFile), file.get());
+    EXPECT_TRUE(absl::IsInvalidArgument(channel_->Receive(1).status())) << static_cast<int>(type);
+  }
+  SendRaw(Framed(MessageType::kReady, SizeOf(json.size()), kInFile | 2), file.get());
+  EXPECT_TRUE(absl::IsInvalidArgument(channel_->Receive(1).status())) << "a flag that nobody knows";
+  SendRaw(Framed(MessageType::kNote, "{}"), file.get());
+  EXPECT_TRUE(absl::IsInvalidArgument(channel_->Receive(1).status())) << "a file that was not announced";
+  SendRaw(Framed(MessageType::kReady, SizeOf(json.size()), kInFile), file.get());
+  EXPECT_TRUE(channel_->Receive(1).ok());
 }
 
 TEST_F(ChannelTest, WhatIsNoMessageIsRefused) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace rekindle::own_model {
@@ -22,7 +23,7 @@ nlohmann::json Whole() {
           {"frozen", nlohmann::json::array()},
           {"samples", 100},
           {"validation_samples", 0},
-          {"groups", nullptr},
+          {"groups", nlohmann::json::array()},
           {"couples_samples", false},
           {"digest", "abc"}};
 }
@@ -53,6 +54,58 @@ TEST(DescriptionTest, RulesOfBuffersAreKnown) {
   }
 }
 
+TEST(DescriptionTest, WholeNumbersHaveNoMean) {
+  for (const auto& [dtype, rule] : {std::pair{"int64", train::BufferRule::kFirst},
+                                    {"bool", train::BufferRule::kFirst},
+                                    {"bfloat16", train::BufferRule::kMean}}) {
+    nlohmann::json json = Whole();
+    json["layout"][2]["dtype"] = dtype;
+    const auto description = ParseDescription(json.dump());
+    ASSERT_TRUE(description.ok()) << description.status();
+    EXPECT_EQ(description->layout.parameters[2].rule, rule) << dtype;
+    EXPECT_EQ(description->dtypes, (std::vector<std::string>{"float32", "float32", dtype}));
+  }
+  nlohmann::json frozen = Whole();
+  frozen["layout"][2]["dtype"] = "int64";
+  frozen["layout"][2]["rule"] = "frozen";
+  EXPECT_EQ(ParseDescription(frozen.dump())->layout.parameters[2].rule, train::BufferRule::kFrozen);
+}
+
+TEST(DescriptionTest, FrozenParametersAndGroupsAreTaken) {
+  nlohmann::json json = Whole();
+  json["frozen"] = {{{"name", "teacher"}, {"shape", {10, 2}}, {"dtype", "bfloat16"}}};
+  json["groups"] = {{{"pattern", "*.bias"}, {"options", {{"weight_decay", 0.0}}}}};
+  const auto description = ParseDescription(json.dump());
+  ASSERT_TRUE(description.ok()) << description.status();
+  ASSERT_EQ(description->frozen.size(), 1u);
+  EXPECT_EQ(description->frozen[0].name, "teacher");
+  EXPECT_EQ(description->frozen[0].bytes, 40);
+  EXPECT_EQ(description->groups,
+            (std::vector<OptimizerGroup>{{.pattern = "*.bias", .options = {{"weight_decay", "0.0"}}}}));
+}
+
+TEST(DescriptionTest, AnotherModuleIsToldFromTheOneBefore) {
+  const Description before = *ParseDescription(Whole().dump());
+  EXPECT_EQ(DifferenceOf(before, before), "");
+  const auto difference = [&](const std::function<void(nlohmann::json&)>& change) {
+    nlohmann::json json = Whole();
+    change(json);
+    return DifferenceOf(before, *ParseDescription(json.dump()));
+  };
+  EXPECT_EQ(difference([](auto& j) { j["samples"] = 5; }), "its number of samples is 5, and was 100");
+  EXPECT_EQ(difference([](auto& j) { j["digest"] = "other"; }),
+            "its digest of weights and buffers is other, and was abc");
+  // A process that lies about its digest does not get another layout.
+  EXPECT_NE(difference([](auto& j) { j["layout"][1]["name"] = "other"; }), "");
+  for (const auto& [field, value] : {std::pair<const char*, nlohmann::json>{"validation_samples", 3},
+                                     {"torch", "2.12.0"},
+                                     {"python", "3.12.0"},
+                                     {"couples_samples", true}}) {
+    EXPECT_NE(difference([&, &field = field, &value = value](auto& j) { j[field] = value; }), "") << field;
+  }
+  EXPECT_NE(difference([](auto& j) { j["groups"] = {{{"pattern", "*"}, {"options", {{"lr", 1}}}}}; }), "");
+}
+
 TEST(DescriptionTest, WhatDoesNotFitTogetherIsRefused) {
   const auto is_refused = [](const std::function<void(nlohmann::json&)>& change) {
     nlohmann::json json = Whole();
@@ -72,6 +125,14 @@ TEST(DescriptionTest, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["name"] = "weight"; }));
   EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["name"] = ""; }));
   EXPECT_TRUE(is_refused([](auto& j) { j["layout"][0]["kind"] = "buffer"; })) << "parameters come first";
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][0]["dtype"] = "int64"; })) << "such a parameter has no gradient";
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][2]["dtype"] = "float64"; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["frozen"] = 5; }));
+  EXPECT_TRUE(is_refused([](auto& j) {
+    j["frozen"] = {{{"name", "bias"}, {"shape", {1}}, {"dtype", "float32"}}};
+  })) << "a trained parameter has this name";
+  EXPECT_TRUE(is_refused([](auto& j) { j["groups"] = nullptr; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["groups"] = {{{"pattern", "*"}, {"options", 5}}}; }));
   EXPECT_TRUE(absl::IsInvalidArgument(ParseDescription("").status()));
   EXPECT_TRUE(absl::IsInvalidArgument(ParseDescription("[]").status()));
 }

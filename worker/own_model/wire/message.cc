@@ -31,7 +31,7 @@ void Put(const Samples& samples, RecordWriter* out) {
   for (int64_t number : samples.numbers) out->Put(number);
 }
 
-bool IsLoss(double sum, int64_t count) { return count >= 0 && !(count == 0 && sum != 0); }
+bool IsLoss(double sum, int64_t count) { return count >= 0 && count <= kMostCount && !(count == 0 && sum != 0); }
 
 }  // namespace
 

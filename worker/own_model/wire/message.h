@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/agreed/agreed_limits.h"
 
 namespace rekindle::own_model {
 
@@ -21,7 +22,9 @@ inline constexpr int kProtocol = 1;
 inline constexpr size_t kMaxMessageBytes = 64 << 10;
 inline constexpr size_t kMaxJsonBytes = 64 << 20;
 // `kMaxSamples` samples fit into a message.
-inline constexpr size_t kMaxSamples = 8000;
+inline constexpr size_t kMaxSamples = common::kMostOwnSamples;
+// A micro-batch counts at most `kMostCount` items, so that the sum over a step always fits into 64 bits.
+inline constexpr int64_t kMostCount = int64_t{1} << 40;
 
 enum class MessageType : uint16_t {
   // The trainer sends these.
@@ -53,7 +56,8 @@ struct MessageHeader {
 };
 // The magic number spells "RPK1".
 inline constexpr uint32_t kMagic = 0x314b5052;
-// With `kInFile` the body is the size of a sealed file in memory, which holds the JSON.
+// With `kInFile` the body is the size of a sealed file in memory, which holds the JSON. Only a kReady message of the
+// model process may come so.
 inline constexpr uint16_t kInFile = 1;
 inline constexpr size_t kHeaderBytes = 12;
 

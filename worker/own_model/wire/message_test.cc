@@ -64,6 +64,9 @@ TEST(MessageTest, ALossIsASumOverAtLeastNothing) {
   EXPECT_TRUE(std::isnan(done(std::nan(""), 4)->loss_sum)) << "the engine tells of it by its step and micro-batch";
   EXPECT_FALSE(done(12.5, 0).ok());
   EXPECT_FALSE(done(12.5, -1).ok());
+  EXPECT_TRUE(done(12.5, kMostCount).ok());
+  EXPECT_FALSE(done(12.5, kMostCount + 1).ok()) << "65,536 of them would not fit into 64 bits";
+  EXPECT_FALSE(DecodeEvaluated(Bytes(uint64_t{5}, 12.5, kMostCount + 1)).ok());
   EXPECT_FALSE(done(12.5, 4, -1).ok());
   EXPECT_FALSE(done(12.5, 4, std::nan("")).ok());
   ExpectOnlyWhole(Bytes(uint64_t{5}, 12.5, int64_t{4}, uint64_t{0}, 0.5, 0.1), DecodeDone);

@@ -21,7 +21,8 @@ struct GradientBucket {
 };
 
 // Cuts the layout so that every element is in exactly one bucket. Bucket 0 holds the last parameters, because backward
-// delivers them first. A bucket closes once it has `target_elements`, and parameters are never split.
+// delivers them first. With ParameterLayout::late_buffers the buffers are in buckets of their own after all others. A
+// bucket closes once it has `target_elements`, and parameters are never split.
 std::vector<GradientBucket> CutIntoBuckets(const ParameterLayout& layout, int64_t target_elements);
 
 // Follows one backward. Buckets are announced in index order, whatever the order in which parameters arrive, because

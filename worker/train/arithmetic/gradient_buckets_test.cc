@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "worker/train/testing/testing_layout.h"
 
@@ -64,6 +65,37 @@ TEST(GradientBucketsTest, BackwardOrderAnnouncesEarly) {
     int got = -1;
     readiness.Arrived(p, [&](int bucket) { got = bucket; });
     EXPECT_EQ(got, 3 - p);
+  }
+}
+
+// Returns a layout of four parameters with two buffers behind them.
+ParameterLayout WithBuffers(bool late) {
+  ParameterLayout layout = testing::MakeLayout({10, 10, 10, 10, 3, 4});
+  layout.parameters[4].momentum = layout.parameters[5].momentum = 1;
+  layout.late_buffers = late;
+  return layout;
+}
+
+TEST(GradientBucketsTest, LateBuffersAreInBucketsOfTheirOwnAfterAllOthers) {
+  const std::vector<GradientBucket> buckets = CutIntoBuckets(WithBuffers(true), 20);
+  ASSERT_EQ(buckets.size(), 3u);
+  for (const auto& [bucket, offset, count] : {std::tuple{0, 20, 20}, {1, 0, 20}, {2, 40, 7}}) {
+    EXPECT_EQ(buckets[bucket].offset, offset);
+    EXPECT_EQ(buckets[bucket].count, count);
+  }
+  EXPECT_EQ(CutIntoBuckets(WithBuffers(false), 20).front().count, 27);
+}
+
+TEST(GradientBucketsTest, LateBuffersDoNotHoldUpTheGradients) {
+  for (const bool late : {true, false}) {
+    const std::vector<GradientBucket> buckets = CutIntoBuckets(WithBuffers(late), 10);
+    BucketReadiness readiness(&buckets);
+    std::vector<int> got;
+    const auto ready = [&](int bucket) { got.push_back(bucket); };
+    for (int p : {3, 2, 1, 0}) readiness.Arrived(p, ready);
+    EXPECT_EQ(got, late ? (std::vector<int>{0, 1, 2, 3}) : (std::vector<int>{}));
+    for (int p : {4, 5}) readiness.Arrived(p, ready);
+    EXPECT_TRUE(readiness.AllReady());
   }
 }
 

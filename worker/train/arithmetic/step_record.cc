@@ -157,10 +157,14 @@ absl::Status CombineRecords(const StepRecord& other, StepRecord* into) {
 absl::Status CheckWhole(const StepRecord& record, int micro_batches) {
   uint64_t check = 0;
   for (int i = 0; i < micro_batches; ++i) check += HashIndex(i);
-  if (record.micro_batches != micro_batches || record.micro_batch_check != check || record.tokens <= 0) {
-    return absl::InternalError(absl::StrCat("the ranks' micro-batches of step ", record.step,
-                                            " are no partition: ", record.micro_batches, " of ", micro_batches,
-                                            ", or one twice and another missing; the step is not applied"));
+  if (record.micro_batches != micro_batches || record.micro_batch_check != check || record.tokens < 0) {
+    return absl::InternalError(absl::StrCat("the ranks' micro-batches are no partition: ", record.micro_batches, " of ",
+                                            micro_batches, ", or one twice and another missing; nothing is applied"));
+  }
+  if (record.tokens == 0) {
+    return absl::InvalidArgumentError(
+        "the losses of all its micro-batches have the count 0, so they have no mean; return a count above 0 for some "
+        "sample, or leave samples without targets out of the data");
   }
   return absl::OkStatus();
 }

@@ -75,7 +75,7 @@ absl::Status DecodeRecord(std::span<const uint8_t> bytes, size_t parameters, Ste
 absl::Status CombineRecords(const StepRecord& other, StepRecord* into);
 
 // Returns OK when the record holds each of the M micro-batches of the step exactly once. Otherwise returns INTERNAL,
-// and the step must not be applied.
+// and the step must not be applied. Returns INVALID_ARGUMENT when the counts of the losses sum to 0.
 absl::Status CheckWhole(const StepRecord& record, int micro_batches);
 
 }  // namespace rekindle::train

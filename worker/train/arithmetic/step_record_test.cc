@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <string>
 
 #include "worker/train/arithmetic/exact_scale.h"
 
@@ -80,6 +81,22 @@ TEST(StepRecordTest, CatchesMicroBatchesThatAreDoubledOrMissing) {
   // 1, 2, 3.
   EXPECT_EQ(CheckWhole(of({0, 0, 3, 3}), 4).code(), absl::StatusCode::kInternal);
   EXPECT_EQ(CheckWhole(of({}), 4).code(), absl::StatusCode::kInternal);
+}
+
+TEST(StepRecordTest, CountsThatSumTo0AreTheJobsFault) {
+  StepRecord total = EmptyRecord(7, 1, 3);
+  for (int index = 0; index < 2; ++index) AddLoss(index, {.sum = 0, .count = 0}, 3, &total);
+  EXPECT_EQ(CheckWhole(total, 3).code(), absl::StatusCode::kInternal) << "a micro-batch is missing";
+  AddLoss(2, {.sum = 0, .count = 0}, 3, &total);
+  const absl::Status refused = CheckWhole(total, 3);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(refused.message()).find("the count 0"), std::string::npos) << refused;
+  // Counts of 0 do no harm where some other count is above 0.
+  total.tokens = 1;
+  EXPECT_TRUE(CheckWhole(total, 3).ok());
+  // No honest ranks have a negative sum.
+  total.tokens = -1;
+  EXPECT_EQ(CheckWhole(total, 3).code(), absl::StatusCode::kInternal);
 }
 
 TEST(StepRecordTest, FlagsWhatIsNotFinite) {

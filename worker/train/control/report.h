@@ -125,9 +125,14 @@ struct Report {
   // `straggler_cause` is the name, from CauseName(), of what makes this rank slow. It is empty if the rank is not slow.
   std::string straggler_cause;
   std::string straggler;
+  // `note` says what the model does beside its work, such as replacing the process in which it computes. It is empty
+  // while the model works.
+  std::string note;
   // `stop_reason` says why the job finished before the last step.
   std::string stop_reason;
   std::string error;
+  // `traceback` has the lines of the user's own code from which `error` came, or nothing.
+  std::string traceback;
   bool error_is_jobs_fault = false;
   // `store_unseen` says that the trainer could not look into the job's store, and that the directive allowed it to
   // train nevertheless.

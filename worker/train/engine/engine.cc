@@ -48,7 +48,12 @@ Engine::Engine(EngineOptions options, EngineParts parts)
 
 Engine::~Engine() = default;
 
-void Engine::Stop() { stopping_ = true; }
+void Engine::Stop() {
+  stopping_ = true;
+  parts_.model.SetUnwanted(true);
+}
+
+void Engine::Note(const std::string& text) { teller_.Note(text); }
 
 absl::Status Engine::Allocate() {
   absl::StatusOr<TrainState> state = placement_->Zero();
@@ -142,6 +147,9 @@ void Engine::RunGeneration(const Membership& membership) {
   const double start = parts_.clock();
   const int rank = membership.RankOf(options_.trainer);
   generation_ = membership.generation;
+  parts_.model.SetUnwanted(false);
+  // Stop() may have come in between.
+  if (stopping_) parts_.model.SetUnwanted(true);
   log::SetContext({{"generation", generation_}, {"rank", rank}});
   saver_.Enter(generation_, rank);
   if (const absl::Status status = TakeMicroBatch(membership.micro_batch); !status.ok()) return Fail(status);
@@ -167,7 +175,8 @@ void Engine::RunGeneration(const Membership& membership) {
   if (run.out_of_memory() && options_.spec.micro_batch > 1) {
     teller_.OutOfMemory(status, options_.spec.micro_batch);
     reporter_.Interrupt(generation_, membership, status, {});
-  } else if (communicator_failed || absl::IsAborted(status)) {
+  } else if (communicator_failed || absl::IsAborted(status) || absl::IsCancelled(status)) {
+    // A model cancels a call because the generation is over or the trainer ends.
     Interrupted(membership, status, connected.accusations());
   } else {
     Fail(status);
@@ -254,6 +263,7 @@ absl::Status Engine::WatchedRun(const Membership& membership, device::Exchange& 
   watch_.Enter(membership.generation, [&](const absl::Status& why) {
     log::Warning("generation ends", {{"error", std::string(why.message())}});
     reporter_.Interrupt(membership.generation, membership, why, {});
+    parts_.model.SetUnwanted(true);
     communicator.Abort(why);
   });
   absl::Status status = TakeState(membership, exchange, run);

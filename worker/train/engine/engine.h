@@ -116,6 +116,8 @@ class Engine {
   bool HasLeftNccl() const { return exchanges_.HasLeftNccl(); }
   // Makes `Run` return as soon as it can. It may be called from any thread.
   void Stop();
+  // Reports what the model does beside its work. An empty text takes the note back. It may be called from any thread.
+  void Note(const std::string& text);
 
  private:
   // Waits for a generation that has this trainer as a member. Returns false if the trainer has to end.

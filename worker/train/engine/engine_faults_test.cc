@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <latch>
+#include <thread>
 
 #include "worker/train/testing/engine_test_fixture.h"
 
@@ -76,6 +79,70 @@ TEST_F(EngineTest, AnAbortInMidBackwardLosesNoMicroBatch) {
   for (const auto& trainer : trainers_) backwards += trainer->model().backwards;
   // Only connections broke and no trainer died, so no micro-batch was computed twice.
   EXPECT_EQ(backwards, 400 * spec_.micro_batches());
+}
+
+TEST_F(EngineTest, ARankWhoseModelIsHeldUpIsWaitedFor) {
+  // The hold-up is twice as long as the shortest deadline between ranks.
+  constexpr auto kHeldUp = std::chrono::seconds(4);
+  std::atomic<int> generation{0};
+  // The job needs three workers, so all three trainers take part in every step.
+  min_workers_ = 3;
+  Start(SmallSpec(60), 3, [&](size_t trainer, int64_t step) {
+    if (trainer != 1 || step != 20 || generation.exchange(coordinator_->Status().generation()) != 0) return;
+    trainers_[1]->model().held_up = true;
+    std::this_thread::sleep_for(kHeldUp);
+    trainers_[1]->model().held_up = false;
+  });
+  ExpectUndisturbedResult();
+  EXPECT_EQ(coordinator_->Status().generation(), generation);
+}
+
+TEST_F(EngineTest, AModelThatIsHeldUpLearnsThatItsGenerationIsOver) {
+  std::atomic<bool> waits{false}, has_left{false};
+  fails_ = [&](size_t trainer, int64_t step) {
+    if (trainer != 1 || step < 20 || waits.exchange(true)) return absl::OkStatus();
+    BigramModel& model = trainers_[1]->model();
+    model.held_up = true;
+    while (!model.unwanted) std::this_thread::yield();
+    model.held_up = false;
+    has_left = true;
+    return absl::CancelledError("nobody wants the result any more");
+  };
+  Start(SmallSpec(60), 3);
+  ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return waits || Ended(s); }));
+  trainers_[2]->Kill();
+  ExpectUndisturbedResult();
+  EXPECT_TRUE(has_left);
+  EXPECT_GT(coordinator_->Status().generation(), 1);
+}
+
+TEST_F(EngineTest, ACancelledMicroBatchIsNoFailure) {
+  std::atomic<bool> cancelled{false};
+  fails_ = [&](size_t, int64_t step) {
+    const bool now = step == 20 && !cancelled.exchange(true);
+    return now ? absl::CancelledError("the generation has ended") : absl::OkStatus();
+  };
+  // Without its only trainer the job would never end.
+  Start(SmallSpec(40), 1);
+  ExpectUndisturbedResult();
+  EXPECT_TRUE(cancelled);
+}
+
+TEST_F(EngineTest, AModelThatCannotBeInitializedFailsTheJobIfTheJobIsAtFault) {
+  before_initialize_ = [] { return absl::InvalidArgumentError("the task raised an exception"); };
+  Start(SmallSpec(40), 1);
+  const v1::JobStatus status = AwaitEnd();
+  EXPECT_EQ(status.state(), v1::FAILED);
+  EXPECT_THAT(status.reason(), testing::HasSubstr("the task raised an exception"));
+}
+
+TEST_F(EngineTest, AnInitializationThatWasCancelledIsMadeAgain) {
+  std::atomic<bool> cancelled{false};
+  before_initialize_ = [&] {
+    return cancelled.exchange(true) ? absl::OkStatus() : absl::CancelledError("the generation has ended");
+  };
+  Start(SmallSpec(40), 1);
+  ExpectUndisturbedResult();
 }
 
 TEST_F(EngineTest, WithoutACoordinatorRanksKeepStepping) {

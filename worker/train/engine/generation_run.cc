@@ -23,6 +23,15 @@ std::vector<StepRange> RangesOf(const Membership& membership) {
   return ranges;
 }
 
+// Counts what travels in 16 bits if the exchange does so. Late buffers do not.
+int64_t ElementsInSixteenBits(const ParameterLayout& layout) {
+  int64_t elements = 0;
+  for (const ParameterInfo& info : layout.parameters) {
+    if (!layout.late_buffers || !info.is_buffer()) elements += info.size;
+  }
+  return elements;
+}
+
 }  // namespace
 
 GenerationRun::GenerationRun(const Membership& membership, device::Exchange& exchange, const GenerationParts& parts)
@@ -111,10 +120,11 @@ absl::Status GenerationRun::OneStep() {
   const int64_t before = scalars.step;
   if (status = JudgeAndApply(outcome); !status.ok()) return status;
   if (scalars.step == before) return absl::OkStatus();
-  const double seconds = parts_.clock() - start;
+  // What a rank has lost says nothing about how long a step takes, for this rank or for those that have waited for it.
+  const double seconds = std::max(0.0, parts_.clock() - start - outcome.lost_seconds);
   const bool redone = membership_.interrupted && before == membership_.step;
   TellStep(outcome, seconds, redone);
-  const bool usual = !redone && outcome.evaluation.micro_batches == 0;
+  const bool usual = !redone && outcome.evaluation.micro_batches == 0 && outcome.lost_seconds == 0;
   if (parts_.saver.StepDone(outcome, seconds, usual, parts_.state)) parts_.teller.CheckpointBegan(Now());
   if (!outcome.yield || scalars.step >= parts_.spec.steps) return absl::OkStatus();
   return Yield(outcome.yield_with_checkpoint);
@@ -226,7 +236,7 @@ void GenerationRun::TellBytesSaved() {
   if (communicator_.rank() != 0 || std::exchange(told_bytes_saved_, true)) return;
   if (std::optional<LeverNote> note = parts_.placement.Saved(parts_.state)) parts_.teller.Lever(*std::move(note));
   if (parts_.spec.sixteen_bit && communicator_.world_size() > 1) {
-    parts_.teller.SmallerReduce(Now(), parts_.layout.total);
+    parts_.teller.SmallerReduce(Now(), ElementsInSixteenBits(parts_.layout));
   }
 }
 

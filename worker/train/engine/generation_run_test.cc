@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -249,6 +250,26 @@ TEST_F(GenerationRunTest, WhatIsSavedIsToldOnceInEachGeneration) {
   ranks_[0]->model.before_backward = nullptr;
   ExpectOk(RunGeneration());
   EXPECT_EQ(ReportOf(0).levers.at("reduce").step, 6);
+}
+
+TEST_F(GenerationRunTest, WhatAModelLosesCountsAsNobodysTime) {
+  constexpr double kLost = 0.05;
+  Start(2);
+  // What rank 1 loses in each of its micro-batches is no work of its model, as when a process has to be replaced.
+  BigramModel& model = ranks_[1]->model;
+  model.before_backward = [&](int64_t, int) {
+    const double before = common::SteadySeconds();
+    std::this_thread::sleep_for(std::chrono::duration<double>(kLost));
+    model.lost_seconds = model.lost_seconds + common::SteadySeconds() - before;
+  };
+  ExpectOk(RunGeneration());
+  EXPECT_LT(ReportOf(1).micro_batch_seconds, kLost / 2);
+  EXPECT_EQ(ReportOf(1).straggler_cause, "");
+  // Rank 0 has waited for rank 1 in each step, for three micro-batches.
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    EXPECT_GT(ReportOf(i).step_seconds, 0);
+    EXPECT_LT(ReportOf(i).step_seconds, 1.5 * kLost) << "rank " << i;
+  }
 }
 
 TEST_F(GenerationRunTest, AnInterruptedStepIsComputedAsItsMembershipSays) {

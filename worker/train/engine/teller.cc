@@ -6,9 +6,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/log/log.h"
+#include "common/text/printable.h"
+#include "worker/contract/user_lines.h"
 #include "worker/train/engine/speed_text.h"
 
 namespace rekindle::train {
+namespace {
+
+constexpr size_t kLongestNote = 300;
+
+}  // namespace
 
 void Teller::Introduce(const Introduction& introduction) {
   reporter_.Update(
@@ -72,12 +79,19 @@ void Teller::OutOfMemory(const absl::Status& status, int micro_batch) {
   reporter_.Update([&](Report& r) { r.out_of_memory = std::string(status.message()); }, true);
 }
 
+void Teller::Note(const std::string& text) {
+  // Only the first line is shown, because the others are a traceback.
+  const std::string shown = common::Printable(text.substr(0, text.find('\n')), kLongestNote);
+  reporter_.Update([&](Report& r) { r.note = shown; }, true);
+}
+
 void Teller::Failed(const absl::Status& status) {
   log::Error("this trainer cannot go on", {{"error", std::string(status.message())}});
   reporter_.Update(
       [&](Report& r) {
         r.phase = Phase::kFailed;
         r.error = std::string(status.message());
+        r.traceback = TracebackOf(status);
         r.error_is_jobs_fault = absl::IsInvalidArgument(status);
       },
       true);

@@ -77,6 +77,8 @@ class Teller {
   void Connected(int rank, int generation, double seconds);
   void Joined(const Moment& moment) { timeline_.Mark("joined", moment.generation, moment.step, moment.world_size); }
   void OutOfMemory(const absl::Status& status, int micro_batch);
+  // Says what the model does beside its work. An empty text says that it works again.
+  void Note(const std::string& text);
   void Failed(const absl::Status& status);
 
   // Says whether this trainer works, that is, steps or saves in a generation. The node's agent reads this from the

@@ -147,6 +147,15 @@ TEST_F(TellerTest, TheSavingOfRangesIsToldOnlyIfTheyWereEverCutAnew) {
   EXPECT_DOUBLE_EQ(control_.report().levers.at("ranges").seconds_saved, 3);
 }
 
+TEST_F(TellerTest, ANoteIsOneLineAndIsTakenBack) {
+  teller_.Note("replacing the child: killed by signal 9\nTraceback");
+  EXPECT_EQ(control_.report().note, "replacing the child: killed by signal 9");
+  teller_.Note(std::string(5000, 'x'));
+  EXPECT_LT(control_.report().note.size(), 1000u);
+  teller_.Note("");
+  EXPECT_EQ(control_.report().note, "");
+}
+
 TEST_F(TellerTest, AFailureSaysWhetherTheJobIsAtFault) {
   teller_.Failed(absl::InvalidArgumentError("the loss is not finite"));
   EXPECT_EQ(control_.report().phase, Phase::kFailed);

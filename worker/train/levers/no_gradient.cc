@@ -18,7 +18,7 @@ StepAdvice Advise(const StepView& view, LeverState*) {
   std::string names;
   int count = 0;
   for (size_t p = 0; p < view.maxima.size(); ++p) {
-    if (view.maxima[p] > 0) continue;
+    if (view.maxima[p] > 0 || view.layout.parameters[p].is_buffer()) continue;
     if (++count <= kMostNamed) absl::StrAppend(&names, count > 1 ? ", " : "", view.layout.parameters[p].name);
   }
   if (count == 0) return {};

@@ -125,6 +125,19 @@ TEST(NoGradientTest, NamesThemOnceAtTheTenthStep) {
   }
 }
 
+TEST(NoGradientTest, ABufferHasNone) {
+  const TrainSpec spec{.steps = 100};
+  ParameterLayout layout = testing::MakeLayout({4, 4, 4});
+  layout.parameters[2].momentum = 1;
+  LeverState state;
+  const std::vector<float> maxima{1, 1, 0};
+  EXPECT_EQ(
+      Show("no_gradient",
+           {.spec = spec, .layout = layout, .step = 9, .loss = 1, .maxima = maxima, .validation_loss = {}}, &state)
+          .text,
+      "");
+}
+
 TEST(StepLeversTest, StateStaysWithinItsBounds) {
   TrainSpec spec{.steps = 1000, .levers = {{"early_stop", {{"patience", 100}}}}};
   spec.schedule.kind = "plateau";

@@ -30,13 +30,16 @@ class TimedModel final : public Model {
   const ParameterLayout& layout() const override { return model_.layout(); }
   void BindWeights(float* weights) override { model_.BindWeights(weights); }
   void UseQueue(void* queue, const RekindleKernels& kernels) override { model_.UseQueue(queue, kernels); }
-  void Initialize(uint64_t seed, std::span<float> weights) const override { model_.Initialize(seed, weights); }
+  absl::Status Initialize(uint64_t seed, std::span<float> weights) override { return model_.Initialize(seed, weights); }
   absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                    const GradientSink& sink) override {
     Look();
     return model_.Backward(batch, key, loss_scale, sink);
   }
   absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) override { return model_.Evaluate(batch); }
+  bool IsHeldUp() const override { return model_.IsHeldUp(); }
+  double LostSeconds() const override { return model_.LostSeconds(); }
+  void SetUnwanted(bool unwanted) override { model_.SetUnwanted(unwanted); }
 
   double fastest() const { return fastest_; }
 

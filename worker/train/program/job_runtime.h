@@ -17,6 +17,15 @@
 
 namespace rekindle::train {
 
+// What a runtime asks the trainer, and tells it, while the model is opened and as long as it lives.
+struct ModelHooks {
+  // `go_on` returns false if the trainer has to end.
+  std::function<bool()> go_on;
+  // `note` is told what the model does beside its work, or with an empty text that it works. Only the thread that uses
+  // the model calls it.
+  std::function<void(const std::string& text)> note;
+};
+
 // The calls come in the order in which they are declared, except that OpenData() may come again with another size of
 // the micro-batches. A JobRuntime must outlive all that it makes, and is thread-compatible.
 class JobRuntime {
@@ -29,9 +38,10 @@ class JobRuntime {
   virtual void Prepare(int threads) = 0;
   // Makes the device as ChooseDevice() does.
   virtual absl::StatusOr<TrainerDevice> OpenDevice(const Flags& flags, TrainerJob* job) = 0;
-  // Opens the model of the job. Returns CANCELLED soon after `go_on` returns false.
+  // Opens the model of the job. Returns INVALID_ARGUMENT if the job is at fault, CANCELLED soon after `hooks.go_on`
+  // returns false, and any other error if another trainer may succeed. The hooks must outlive the model.
   virtual absl::StatusOr<std::unique_ptr<Model>> OpenModel(const Flags& flags, const TrainerJob& job,
-                                                           const std::function<bool()>& go_on) = 0;
+                                                           const ModelHooks& hooks) = 0;
   virtual absl::StatusOr<data::OpenedData> OpenData(const Flags& flags, const TrainerJob& job) = 0;
   // Returns how much of the GPU's memory is in use, and the most that the model has used beside the state.
   virtual models::GpuMemory MemoryOfGpu() = 0;

@@ -21,8 +21,7 @@ class TorchRuntime final : public JobRuntime {
     if (device.ok() && flags.device == kCudaDevice) job->model.device = models::ComputeDevice::kCuda;
     return device;
   }
-  absl::StatusOr<std::unique_ptr<Model>> OpenModel(const Flags&, const TrainerJob& job,
-                                                   const std::function<bool()>&) override {
+  absl::StatusOr<std::unique_ptr<Model>> OpenModel(const Flags&, const TrainerJob& job, const ModelHooks&) override {
     return models::MakeModel(job.model);
   }
   absl::StatusOr<data::OpenedData> OpenData(const Flags& flags, const TrainerJob& job) override {

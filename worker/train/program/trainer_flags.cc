@@ -25,6 +25,12 @@ std::optional<Flags> ParseFlags(const char* program, int argc, char** argv, int*
   app.add_option("--device-memory", flags.device_memory, "Bytes of its GPU that it may use; 0: all that the GPU has");
   app.add_option("--data-root", flags.data_roots, "A folder that the job may read; none: it reads nothing");
   app.add_option("--python", flags.python, "The Python that runs users' own models");
+  app.add_option("--isolation", flags.isolation, "How the job's own code is isolated: none, uid or uid+landlock")
+      ->check(CLI::IsMember({"none", "uid", "uid+landlock"}));
+  app.add_option("--code-uid", flags.code_uid, "The user id of the job's own code");
+  app.add_option("--code-folder", flags.code_folder, "The folder of the job's own code");
+  app.add_option("--task-folder", flags.task_folder, "The folder with the module of the job's own code");
+  app.add_option("--warm", flags.warm, "The socket of the process that has the imports of the job's own code");
   // Trials of micro-batch sizes are started with `--try-micro-batch` and `--result` (see micro_batch/device_search.h).
   // These flags are hidden from users.
   app.add_option("--try-micro-batch", flags.try_micro_batch)->group("");
@@ -58,6 +64,10 @@ std::vector<std::string> OwnCommand(const Flags& flags) {
       flags.device,      "--device-memory", absl::StrCat(static_cast<int64_t>(flags.device_memory))};
   if (!flags.python.empty()) command.insert(command.end(), {"--python", flags.python});
   for (const std::string& root : flags.data_roots) command.insert(command.end(), {"--data-root", root});
+  if (!flags.code_folder.empty()) {
+    command.insert(command.end(), {"--isolation", flags.isolation, "--code-uid", absl::StrCat(flags.code_uid),
+                                   "--code-folder", flags.code_folder, "--task-folder", flags.task_folder});
+  }
   return command;
 }
 

@@ -2,6 +2,7 @@
 #ifndef REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_FLAGS_H_
 #define REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_FLAGS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,14 @@ struct Flags {
   std::vector<std::string> data_roots;
   // `python` is the node's interpreter for users' own models. It may be empty.
   std::string python;
+  // What the agent says of the job's code (worker/user_code/code_setting.h): `isolation` is the name of an Isolation,
+  // and `warm` is where the job's warm process listens. `code_folder` is empty without such code.
+  std::string isolation = "none";
+  uint32_t code_uid = 0;
+  std::string code_folder;
+  // `task_folder` is where the module of the job's own model lies. If it is empty, the job's file says that.
+  std::string task_folder;
+  std::string warm;
   int try_micro_batch = 0;
   std::string result;
 };

@@ -25,6 +25,7 @@
 #include "worker/comm/connect/host_communicator.h"
 #include "worker/comm/connect/listener.h"
 #include "worker/contract/out_of_memory.h"
+#include "worker/contract/user_lines.h"
 #include "worker/data/files/rooted_files.h"
 #include "worker/models/declared/model_kind.h"
 #include "worker/models/declared/tensors.h"
@@ -34,6 +35,7 @@
 #include "worker/train/program/device_choice.h"
 #include "worker/train/program/memory_exit.h"
 #include "worker/train/program/signal_watch.h"
+#include "worker/train/program/stop_request.h"
 #include "worker/train/program/trainer_flags.h"
 #include "worker/train/program/trainer_parts.h"
 #include "worker/train/program/trial_main.h"
@@ -78,6 +80,7 @@ absl::Status ReportFailure(ControlPlane& control, const absl::Status& status) {
   Report report;
   report.phase = Phase::kFailed;
   report.error = std::string(status.message());
+  report.traceback = TracebackOf(status);
   report.error_is_jobs_fault = true;
   control.Publish(report, true);
   const double end = common::SteadySeconds() + kPatienceSeconds;
@@ -105,6 +108,11 @@ std::function<absl::Status(std::span<float>)> LoaderOf(const TrainerJob& job, co
   };
 }
 
+// Says of an error of a model whether another trainer, or this one started again, may do better. So the job goes on.
+bool MayPass(const absl::Status& error) {
+  return absl::IsCancelled(error) || absl::IsUnavailable(error) || absl::IsDeadlineExceeded(error);
+}
+
 // Finds the micro-batch size of a job whose spec does not state one. Tells the coordinator that the search runs, tries
 // sizes, and puts the size into the job's spec.
 absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, TrainerJob* job) {
@@ -126,7 +134,7 @@ absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, 
        // A trial whose device has failed has left the last words of this trainer.
        .device_failed = [](int exit_code) { ::_exit(exit_code); }});
   if (!choice.ok()) {
-    return absl::IsCancelled(choice.status()) ? choice.status() : ReportFailure(control, choice.status());
+    return MayPass(choice.status()) ? choice.status() : ReportFailure(control, choice.status());
   }
   auto resolved = LoadJob(flags, choice->micro_batch);
   if (!resolved.ok()) return resolved.status();
@@ -163,6 +171,7 @@ OpenStore OpenerOf(const Flags& flags, const TrainerJob& job) {
          .archive_store = job.retention.archive_store,
          .job_uid = job.uid,
          .trainer = flags.trainer,
+         .bundle = job.python.bundle,
          .allow_nonfinite = job.spec.checkpoint.allow_nonfinite,
          // An exact job with exact checkpoints was promised a bit-exact result, so it must not resume from a 16-bit
          // checkpoint.
@@ -187,6 +196,47 @@ absl::StatusOr<std::string> ProbeOrEnd(const Flags& flags, JobRuntime& runtime, 
     EndWithoutDevice(flags, common::kExitOutOfDeviceMemory, std::string(probe.status().message()));
   }
   return probe;
+}
+
+// Opens the job's own store. Returns null if the job has none.
+absl::StatusOr<std::unique_ptr<checkpoint::CheckpointClient>> OpenCheckpoints(const TrainerJob& job,
+                                                                              const OpenStore& open_store) {
+  if (job.store.empty()) return nullptr;
+  return open_store(job.store);
+}
+
+// Returns what a model may ask and tell the trainer. `running` is the engine, or null before there is one. All
+// arguments must outlive the model.
+ModelHooks HooksOf(const StopRequest& stop, const ControlPlane& control, Engine* const& running) {
+  return {.go_on = [&] { return !stop.made() && control.directives().Latest().action != Directive::Action::kExit; },
+          .note =
+              [&](const std::string& text) {
+                if (!text.empty()) log::Info("the model", {{"does", text}});
+                if (running != nullptr) running->Note(text);
+              }};
+}
+
+// Holds what a trainer needs of a job beside its device.
+struct OpenedJob {
+  std::unique_ptr<Model> model;
+  data::OpenedData data;
+  std::string probe;
+};
+
+// Opens the model and the data of a job, and probes its arithmetic. Tells the coordinator of an error that is the job's
+// fault. Returns CANCELLED if the trainer has to end.
+absl::StatusOr<OpenedJob> OpenJob(const Flags& flags, JobRuntime& runtime, const TrainerJob& job, ControlPlane& control,
+                                  device::Device& device, const ModelHooks& hooks) {
+  auto model = runtime.OpenModel(flags, job, hooks);
+  if (absl::IsInvalidArgument(model.status())) return ReportFailure(control, model.status());
+  if (absl::IsResourceExhausted(model.status())) {
+    EndWithoutDevice(flags, common::kExitOutOfMemory, std::string(model.status().message()));
+  }
+  if (!model.ok()) return model.status();
+  auto data = OpenJobData(flags, runtime, job);
+  auto probe = data.ok() ? ProbeOrEnd(flags, runtime, job, device) : data.status();
+  if (!probe.ok()) return MayPass(probe.status()) ? probe.status() : ReportFailure(control, probe.status());
+  return OpenedJob{.model = *std::move(model), .data = *std::move(data), .probe = *std::move(probe)};
 }
 
 // Takes the memory of the device that the job needs, and ends the process if the device does not have it.
@@ -223,34 +273,30 @@ absl::Status RunJob(const Flags& flags, JobRuntime& runtime, TrainerJob job, com
   runtime.Prepare(job.threads);
   const absl::StatusOr<TrainerDevice> device = runtime.OpenDevice(flags, &job);
   if (!device.ok()) return device.status();
-  const auto go_on = [&] { return control.directives().Latest().action != Directive::Action::kExit; };
-  auto model = runtime.OpenModel(flags, job, go_on);
-  if (absl::IsCancelled(model.status())) return absl::OkStatus();
-  auto data = model.ok() ? OpenJobData(flags, runtime, job) : model.status();
-  auto probe = data.ok() ? ProbeOrEnd(flags, runtime, job, *device->device) : data.status();
-  if (!probe.ok()) return ReportFailure(control, probe.status());
-  EngineOptions options = OptionsOf(flags, job, *data, *found, *probe);
+  StopRequest stop;
+  SignalWatch signals([&] { stop.Make(); });
+  Engine* running = nullptr;
+  const ModelHooks hooks = HooksOf(stop, control, running);
+  auto opened = OpenJob(flags, runtime, job, control, *device->device, hooks);
+  if (!opened.ok()) return absl::IsCancelled(opened.status()) ? absl::OkStatus() : opened.status();
+  EngineOptions options = OptionsOf(flags, job, opened->data, *found, opened->probe);
   options.device = device->described;
   const OpenStore open_store = OpenerOf(flags, job);
-  std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
-  if (!job.store.empty()) {
-    auto client = open_store(job.store);
-    if (!client.ok()) return client.status();
-    checkpoints = *std::move(client);
-  }
-  ResizableBatches batches(job, flags, runtime, std::move(data->batches));
+  const auto checkpoints = OpenCheckpoints(job, open_store);
+  if (!checkpoints.ok()) return checkpoints.status();
+  ResizableBatches batches(job, flags, runtime, std::move(opened->data.batches));
   MetricsBoard metrics;
   Timeline timeline(TimelinePath(flags.trainer), flags.trainer, job.uid);
   timeline.Mark("start", 0, 0, 0);
   Engine engine(std::move(options),
                 {.device = *device->device,
-                 .model = **model,
+                 .model = *opened->model,
                  .batches = batches,
                  .control = control,
-                 .connect = ConnectOver(listener),
-                 .checkpoints = checkpoints.get(),
+                 .connect = ConnectOver(listener, *opened->model),
+                 .checkpoints = checkpoints->get(),
                  .open_store = open_store,
-                 .load_weights = LoaderOf(job, (*model)->layout()),
+                 .load_weights = LoaderOf(job, opened->model->layout()),
                  .resize_batches = [&](int size) { return batches.Resize(size); },
                  .nccl = device->nccl,
                  .device_failed = [&](const device::Health& health) { EndWithFailedDevice(flags, health); },
@@ -262,14 +308,16 @@ absl::Status RunJob(const Flags& flags, JobRuntime& runtime, TrainerJob job, com
                             .job_uid = job.uid,
                             .job_name = job.name,
                             .job_secret = job.secret},
-                           metrics, [&](const std::string&) { engine.Stop(); });
+                           metrics, [&](const std::string&) { stop.Make(); });
   if (!node.ok()) return node.status();
-  SignalWatch signals([&] { engine.Stop(); });
+  running = &engine;
+  stop.Follow([&] { engine.Stop(); });
   EndStartPriority();
   if (const std::string why = common::WhyNoHugePages(); !why.empty()) {
     log::Info("its state lies in small pages", {{"why", why}});
   }
   const absl::Status status = engine.Run();
+  stop.Follow(nullptr);
   // The device, and NCCL's threads, may hold up an orderly end for ever.
   if (engine.HasLeftNccl()) std::_Exit(ExitCodeOf(status));
   return status;

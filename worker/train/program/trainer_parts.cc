@@ -48,10 +48,10 @@ absl::Status ResizableBatches::Resize(int micro_batch) {
   return absl::OkStatus();
 }
 
-Connect ConnectOver(comm::Listener& listener) {
-  return [&listener](const Membership& membership, int rank, const comm::Deadlines& deadlines,
-                     OnCommunicatorError on_error, const std::function<bool()>& cancelled,
-                     std::vector<comm::Accusation>* accused) {
+Connect ConnectOver(comm::Listener& listener, const Model& model) {
+  return [&listener, &model](const Membership& membership, int rank, const comm::Deadlines& deadlines,
+                             OnCommunicatorError on_error, const std::function<bool()>& cancelled,
+                             std::vector<comm::Accusation>* accused) {
     comm::HostOptions options;
     options.generation = membership.generation;
     options.rank = rank;
@@ -59,6 +59,7 @@ Connect ConnectOver(comm::Listener& listener) {
     for (const Member& member : membership.members) options.peers.push_back({member.address, member.host});
     options.deadlines = deadlines;
     options.on_error = std::move(on_error);
+    options.held_up = [&model] { return model.IsHeldUp(); };
     return comm::ConnectHost(listener, std::move(options), cancelled, accused);
   };
 }

@@ -40,8 +40,9 @@ class ResizableBatches final : public BatchSource {
   std::unique_ptr<BatchSource> batches_;
 };
 
-// Returns a function that connects ranks over `listener`, which must outlive all communicators that it makes.
-Connect ConnectOver(comm::Listener& listener);
+// Returns a function that connects ranks over `listener`. Peers hear whether `model` is held up. Both arguments must
+// outlive all communicators that the function makes.
+Connect ConnectOver(comm::Listener& listener, const Model& model);
 
 }  // namespace rekindle::train
 

@@ -30,7 +30,7 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, JobRuntime& runtime, T
   const absl::StatusOr<TrainerDevice> device = runtime.OpenDevice(flags, &job);
   if (!device.ok()) return device.status();
   // The process that has started this trial kills it where the search is cancelled.
-  auto model = runtime.OpenModel(flags, job, [] { return true; });
+  auto model = runtime.OpenModel(flags, job, {});
   if (!model.ok()) return model.status();
   auto data = OpenJobData(flags, runtime, job);
   if (!data.ok()) return data.status();
@@ -38,8 +38,9 @@ absl::StatusOr<MicroBatchTrial> Trial(const Flags& flags, JobRuntime& runtime, T
   if (!listener.ok()) return listener.status();
   const bool on_gpu = job.model.device == models::ComputeDevice::kCuda;
   const models::GpuMemory before = on_gpu ? runtime.MemoryOfGpu() : models::GpuMemory();
-  const auto seconds = SecondsOfTrial(*device->device, job.spec, **model, *data->batches, ConnectOver(**listener),
-                                      [&](const device::Health& health) { EndWithFailedDevice(flags, health); });
+  const auto seconds =
+      SecondsOfTrial(*device->device, job.spec, **model, *data->batches, ConnectOver(**listener, **model),
+                     [&](const device::Health& health) { EndWithFailedDevice(flags, health); });
   if (!seconds.ok()) return RefusedIfMemory(seconds.status());
   const double total = static_cast<double>((*model)->layout().total);
   // A trial takes no checkpoints, so what they need is added. A snapshot has the weights and two moments.

@@ -203,9 +203,11 @@ void AddProgress(const Report& report, v1::TrainerReport* message) {
   message->set_epoch_steps(report.epoch_steps);
   message->set_straggler_cause(report.straggler_cause);
   message->set_straggler(report.straggler);
+  message->set_note(report.note);
   message->set_state_digest(report.state_digest);
   message->set_stop_reason(report.stop_reason);
   message->set_error(report.error);
+  message->set_traceback(report.traceback);
   message->set_error_is_jobs_fault(report.error_is_jobs_fault);
   message->set_store_unseen(report.store_unseen);
 }

@@ -31,6 +31,12 @@ struct TrainerJob {
   // `python` names the user's own model. `python.task` is empty for the other kinds.
   struct Python {
     std::string task, folder, interpreter;
+    // `data_workers` is the number of processes that read the data. With 0 the task decides.
+    int data_workers = 0;
+    // `env_from` names variables whose values are in a file on the node.
+    std::vector<std::string> env_from;
+    // `bundle` is the address of the bundle with the code, which replaces `folder`. It may be empty.
+    std::string bundle;
   };
   Python python;
   data::DataSpec data;

@@ -41,14 +41,16 @@ absl::Status SendState(device::Exchange& exchange, int peer, const TrainState& s
 absl::Status ReceiveState(device::Exchange& exchange, int peer, const ParameterLayout& layout, int moments,
                           TrainState& spare) {
   comm::Communicator& communicator = exchange.communicator();
-  // The size of the scalars varies, because levers add their values to them over time.
+  // The size of the scalars varies. Levers add their values to them over time, and once a parameter has missed a step,
+  // each parameter has a count.
   const uint64_t least = EncodeScalars(spare.scalars).size();
+  const uint64_t most = least + kMaxLeverBytes + layout.parameters.size() * sizeof(int64_t);
   uint64_t length = 0;
   if (absl::Status status = communicator.Recv(&length, sizeof(length), peer).Wait(); !status.ok()) return status;
-  if (length < least || length > least + kMaxLeverBytes) {
+  if (length < least || length > most) {
     absl::Status status =
         absl::InternalError("state from rank " + std::to_string(peer) + " has scalars of " + std::to_string(length) +
-                            " bytes, this model's have " + std::to_string(least) + " and a little more");
+                            " bytes, this model's have " + std::to_string(least) + " to " + std::to_string(most));
     communicator.Abort(status);
     return status;
   }

@@ -1,6 +1,7 @@
 #include "worker/train/step/device_model.h"
 
 #include <exception>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace {
 
 // Calls `pass` and turns what it throws into a status.
 template <typename Pass>
-absl::StatusOr<LossSum> Caught(const Pass& pass) {
+std::invoke_result_t<Pass> Caught(const Pass& pass) {
   try {
     return pass();
   } catch (const std::exception& error) {
@@ -37,23 +38,22 @@ absl::Status DeviceModel::Initialize(uint64_t seed, const std::function<absl::St
                                      const FloatBuffer& weights) {
   // The processor writes its own memory in place.
   if (device_.IsHost()) {
-    absl::Status loaded;
+    absl::Status made;
     absl::Status status = RunAndAwait(
         device_, device::Queue::kCompute,
         {.name = "initialize", .reads = {}, .writes = {weights.all()}, .run = [&](const device::Addresses& at) {
            const std::span<float> values(at.Write<float>(0), static_cast<size_t>(weights.size()));
-           model_.Initialize(seed, values);
-           if (load) loaded = load(values);
+           made = Caught([&] { return model_.Initialize(seed, values); });
+           if (made.ok() && load) made = load(values);
            return absl::OkStatus();
          }});
-    status.Update(loaded);
+    status.Update(made);
     return status;
   }
   std::vector<float> values(static_cast<size_t>(weights.size()));
-  model_.Initialize(seed, values);
-  if (load) {
-    if (absl::Status loaded = load(values); !loaded.ok()) return loaded;
-  }
+  absl::Status made = Caught([&] { return model_.Initialize(seed, values); });
+  if (made.ok() && load) made = load(values);
+  if (!made.ok()) return made;
   return WriteFromHost(device_, device::Queue::kCompute, "initialize", std::as_bytes(std::span<const float>(values)),
                        weights.all());
 }

@@ -24,9 +24,11 @@ class DeviceModel {
   DeviceModel(device::Device& device, Model& model) : device_(device), model_(model) {}
 
   const ParameterLayout& layout() const { return model_.layout(); }
+  // Returns Model::LostSeconds(). REQUIRES: all passes that were queued have ended.
+  double LostSeconds() const { return model_.LostSeconds(); }
 
   // Writes the initial values of the weights, and then lets `load`, if it is not null, replace them. Returns the error
-  // of `load` or of the device.
+  // of the model, of `load` or of the device. What the model throws becomes an error.
   absl::Status Initialize(uint64_t seed, const std::function<absl::Status(std::span<float>)>& load,
                           const FloatBuffer& weights);
   // Queues a forward and backward pass. `sink` and then `done` are called by its operation. What the model throws

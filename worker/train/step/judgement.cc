@@ -20,12 +20,14 @@ constexpr char kSkipped[] = "divergence.skipped";
 // lower loss scale is left to try.
 bool HasBadGradient(const StepRecord& record) { return record.NotFinite() && !record.loss_not_finite; }
 
-// Counts the step in `missed` for each parameter without a gradient. A buffer always has one.
-void CountMissed(const std::vector<uint8_t>& has_gradient, std::vector<int64_t>* missed) {
-  const bool all_have = std::all_of(has_gradient.begin(), has_gradient.end(), [](uint8_t has) { return has != 0; });
-  if (all_have) return;
-  missed->resize(has_gradient.size());
-  for (size_t p = 0; p < has_gradient.size(); ++p) (*missed)[p] += has_gradient[p] == 0 ? 1 : 0;
+// Counts the step in `missed` for each parameter without a gradient. A buffer has no gradient that it could miss.
+void CountMissed(const std::vector<uint8_t>& has_gradient, const ParameterLayout& layout,
+                 std::vector<int64_t>* missed) {
+  for (size_t p = 0; p < has_gradient.size(); ++p) {
+    if (has_gradient[p] != 0 || layout.parameters[p].is_buffer()) continue;
+    missed->resize(has_gradient.size());
+    ++(*missed)[p];
+  }
 }
 
 }  // namespace
@@ -129,7 +131,7 @@ void StepJudge::Advance(const StateScalars& scalars, const StepRecord& record, J
   if (judgement->verdict == Verdict::kApply) {
     if (spec_.exact) next.exponents = NextExponents(scalars.exponents, record.maxima, spec_.micro_batches());
     next.loss_scale = scaler_.Applied(scalars.loss_scale);
-    CountMissed(record.has_gradient, &next.missed);
+    CountMissed(record.has_gradient, layout_, &next.missed);
   } else if (HasBadGradient(record)) {
     // The attempts to compute the batch that is skipped have lowered the loss scale in vain, so the scale goes back to
     // the initial one.

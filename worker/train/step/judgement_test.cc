@@ -103,6 +103,21 @@ TEST_F(StepJudgeTest, ADivergedStepEndsTheJobUnlessItMaySkip) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("training.max_skipped 1 batches have been skipped already"));
 }
 
+TEST_F(StepJudgeTest, AParameterMissesAGradientAndABufferHasNone) {
+  layout_.parameters.push_back({.name = "v", .shape = {4}, .offset = 4, .size = 4});
+  layout_.parameters.push_back(
+      {.name = "ring", .shape = {1}, .offset = 8, .size = 1, .momentum = 1, .rule = BufferRule::kFrozen});
+  layout_.total = 9;
+  scalars_.exponents.assign(3, kInitialExponent);
+  outcome_.record.maxima = {0.5f, 0.5f, 0};
+  outcome_.record.has_gradient = {1, 1, 0};
+  EXPECT_THAT(Judge().scalars.missed, IsEmpty());
+  outcome_.record.has_gradient = {1, 0, 0};
+  scalars_.missed = Judge().scalars.missed;
+  EXPECT_THAT(scalars_.missed, testing::ElementsAre(0, 1, 0));
+  EXPECT_THAT(Judge().scalars.missed, testing::ElementsAre(0, 2, 0));
+}
+
 TEST_F(StepJudgeTest, WhatALeverSaysIsKeptEvenIfTheJobEnds) {
   spec_.on_divergence = TrainSpec::OnDivergence::kFail;
   for (int step = 0; step < 20; ++step) {

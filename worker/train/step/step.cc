@@ -5,7 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/time/clock.h"
 
 namespace rekindle::train {
@@ -22,7 +24,9 @@ GradientAccumulator::Mode ModeOf(const TrainSpec& spec) {
 
 // Returns the error of a step with the number that the step would have had.
 absl::Status AtStep(int64_t step, const absl::Status& error) {
-  return absl::Status(error.code(), absl::StrCat("step ", step + 1, ", ", error.message()));
+  absl::Status at_step(error.code(), absl::StrCat("step ", step + 1, ", ", error.message()));
+  error.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { at_step.SetPayload(url, payload); });
+  return at_step;
 }
 
 // Checks that all micro-batches give the same values to buffers of whole numbers, which have no mean.
@@ -35,13 +39,15 @@ absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step) {
 }
 
 // Checks that the evaluation is finite and whole. A loss that is left out would make the mean look better than it is.
-absl::Status CheckEvaluation(const StepRecord& record, int micro_batches) {
+absl::Status CheckEvaluation(const StepRecord& record, int64_t step, int micro_batches) {
   if (record.loss_not_finite) {
     return absl::InvalidArgumentError(
         "the validation loss is not finite, or too large to be added up exactly; lower "
         "optimizer.learning_rate, or look at the data");
   }
-  return CheckWhole(record, micro_batches);
+  const absl::Status whole = CheckWhole(record, micro_batches);
+  if (whole.ok()) return whole;
+  return absl::Status(whole.code(), absl::StrCat("the evaluation after step ", step, ": ", whole.message()));
 }
 
 }  // namespace
@@ -104,6 +110,7 @@ absl::Status StepRunner::Run(const TrainState& state, const std::set<int>& assig
   CutFor(exchange);
   reductions_.clear();
   if (std::exchange(generation_, communicator.generation()) != communicator.generation()) cost_ = {};
+  lost_before_ = model_.LostSeconds();
   StepRecord share;
   if (absl::Status status = EvaluateShare(state, extras.range, &share); !status.ok()) return status;
   outcome->evaluation = std::move(share);
@@ -117,9 +124,12 @@ absl::Status StepRunner::Run(const TrainState& state, const std::set<int>& assig
   outcome->gradient = &reduced_;
   outcome->squares = *squares;
   if (status = CheckWholeBuffers(outcome->record, scalars.step); !status.ok()) return status;
-  if (EvaluationDue(scalars.step)) status = CheckEvaluation(outcome->evaluation, batches_.validation_micro_batches());
+  if (EvaluationDue(scalars.step)) {
+    status = CheckEvaluation(outcome->evaluation, scalars.step, batches_.validation_micro_batches());
+  }
   if (!status.ok()) return status;
-  return CheckWhole(outcome->record, spec_.micro_batches());
+  status = CheckWhole(outcome->record, spec_.micro_batches());
+  return status.ok() ? status : AtStep(scalars.step, status);
 }
 
 // Measures the exchange of this step. Its cost travels in the next step's message, because no rank knows how long an
@@ -144,6 +154,7 @@ absl::Status StepRunner::Compute(const TrainState& state, const std::set<int>& a
   cost_.micro_batches = static_cast<int>(missing.size());
   batches_.Expect(scalars.step, missing);
   cost_.data_seconds = cost_.compute_seconds = 0;
+  const double lost = model_.LostSeconds();
   absl::Status status;
   for (size_t i = 0; status.ok() && i < missing.size(); ++i) {
     const bool last = i + 1 == missing.size();
@@ -152,6 +163,7 @@ absl::Status StepRunner::Compute(const TrainState& state, const std::set<int>& a
   const double start = common::SteadySeconds();
   status.Update(Take(scalars, /*wait=*/true));
   CountComputing(common::SteadySeconds() - start);
+  LeaveOutLost(lost);
   if (!status.ok()) {
     begun_ = false;
     return status;
@@ -202,6 +214,12 @@ void StepRunner::CountComputing(double seconds) {
   metrics_.Update([&](TrainerMetrics& m) { m.compute_seconds += seconds; });
 }
 
+void StepRunner::LeaveOutLost(double before) {
+  const double all = model_.LostSeconds();
+  cost_.lost_seconds = all - lost_before_;
+  if (all > before) CountComputing(-std::min(all - before, cost_.compute_seconds));
+}
+
 // Takes the micro-batches that the device has computed, and with `wait` all that were queued.
 absl::Status StepRunner::Take(const StateScalars& scalars, bool wait) {
   const absl::Status status = accumulator_.Take(wait);
@@ -213,10 +231,19 @@ absl::Status StepRunner::Take(const StateScalars& scalars, bool wait) {
   return status.ok() ? status : AtStep(scalars.step, status);
 }
 
+// Buffers that have buckets of their own travel as they are: a counter or a place must not be rounded, and the running
+// mean of a buffer would be rounded anew in each step.
+bool StepRunner::TravelsInSixteenBits(const GradientBucket& bucket) const {
+  const ParameterLayout& layout = model_.layout();
+  const bool is_of_buffers =
+      layout.late_buffers && layout.parameters[static_cast<size_t>(bucket.first_parameter)].is_buffer();
+  return spec_.sixteen_bit && !is_of_buffers;
+}
+
 void StepRunner::Reduce(int bucket, device::Exchange& exchange) {
   const GradientBucket& b = buckets_[static_cast<size_t>(bucket)];
   const device::Range sums = accumulator_.Sums(b);
-  if (!spec_.sixteen_bit) {
+  if (!TravelsInSixteenBits(b)) {
     reductions_.push_back(exchange.AllReduce(sums, reduced_.Part(b.offset, b.count),
                                              spec_.exact ? comm::DataType::kInt64 : comm::DataType::kFloat32));
     return;
@@ -245,7 +272,7 @@ absl::Status StepRunner::GatherSquares(const StateScalars& scalars, device::Exch
     status.Update(exchange.Wait(reductions_[bucket]));
     if (!status.ok()) continue;
     const GradientBucket& b = buckets_[bucket];
-    if (spec_.sixteen_bit) {
+    if (TravelsInSixteenBits(b)) {
       device_.Run(device::Queue::kCompute,
                   {.name = "from 16 bits",
                    .reads = {WireOf(b)},
@@ -301,6 +328,7 @@ absl::Status StepRunner::Combine(const std::vector<uint8_t>& all, const StepMess
     outcome->lease_holds = outcome->lease_holds || decoded->lease_holds;
     outcome->yield_with_checkpoint = outcome->yield_with_checkpoint || decoded->yield_with_checkpoint;
     outcome->committed_step = std::max(outcome->committed_step, decoded->committed_step);
+    outcome->lost_seconds = std::max(outcome->lost_seconds, decoded->cost.lost_seconds);
     outcome->messages.push_back(*std::move(decoded));
   }
   outcome->begin_checkpoint = outcome->messages.front().begin_checkpoint;
@@ -354,7 +382,7 @@ absl::Status StepRunner::Evaluate(const TrainState& state, const StepRange& rang
     if (status.ok()) status.Update(CombineRecords(record, combined));
   }
   if (status.ok() && EvaluationDue(scalars.step)) {
-    status = CheckEvaluation(*combined, batches_.validation_micro_batches());
+    status = CheckEvaluation(*combined, scalars.step, batches_.validation_micro_batches());
   }
   return status;
 }

@@ -47,6 +47,8 @@ struct StepOutcome {
   // `gradient` is the reduced gradient, and `squares` its GradientSumOfSquares. It is valid until the next Run.
   const GradientBuffer* gradient = nullptr;
   double squares = 0;
+  // `lost_seconds` is the largest StepCost::lost_seconds of a rank.
+  double lost_seconds = 0;
   // `messages` holds the step's messages of all ranks, indexed by rank.
   std::vector<StepMessage> messages;
 };
@@ -109,7 +111,10 @@ class StepRunner {
   absl::Status ComputeOne(const TrainState& state, int index, bool last, device::Exchange& exchange);
   absl::Status Take(const StateScalars& scalars, bool wait);
   void CountComputing(double seconds);
+  // Takes what the model has lost since `before` out of the time of computing.
+  void LeaveOutLost(double before);
   void Reduce(int bucket, device::Exchange& exchange);
+  bool TravelsInSixteenBits(const GradientBucket& bucket) const;
   device::Range WireOf(const GradientBucket& bucket) const;
   absl::Status GatherSquares(const StateScalars& scalars, device::Exchange& exchange);
   void CostExchange(double start, double blocked, const comm::Communicator& communicator);
@@ -143,6 +148,8 @@ class StepRunner {
   // `cost_` is the cost of the running step. Its times of the exchange are those of the step before in this generation,
   // because the running step's exchange has not ended.
   StepCost cost_;
+  // `lost_before_` is DeviceModel::LostSeconds() at the start of the running step.
+  double lost_before_ = 0;
   // `generation_` is the generation in which this rank exchanged last.
   int generation_ = 0;
   int64_t evaluated_step_ = -1;

@@ -10,8 +10,8 @@ namespace rekindle::train {
 namespace {
 
 // The header holds the step, the attempt, the flags, the committed step, the checkpoint step, and the cost, which is
-// the number of micro-batches and four durations.
-constexpr size_t kHeaderBytes = 6 * sizeof(int64_t) + 4 * sizeof(double);
+// the number of micro-batches and five durations.
+constexpr size_t kHeaderBytes = 6 * sizeof(int64_t) + 5 * sizeof(double);
 constexpr int64_t kYield = 1;
 constexpr int64_t kYieldWithCheckpoint = 2;
 constexpr int64_t kBeginCheckpoint = 4;
@@ -19,7 +19,8 @@ constexpr int64_t kLeaseHolds = 8;
 
 void Put(const StepCost& cost, numeric::RecordWriter* out) {
   out->Put<int64_t>(cost.micro_batches);
-  for (const double seconds : {cost.data_seconds, cost.compute_seconds, cost.exchange_seconds, cost.blocked_seconds}) {
+  for (const double seconds :
+       {cost.data_seconds, cost.compute_seconds, cost.exchange_seconds, cost.blocked_seconds, cost.lost_seconds}) {
     out->Put(seconds);
   }
 }
@@ -30,8 +31,8 @@ bool Get(numeric::RecordReader* in, StepCost* cost) {
   in->Get(&micro_batches);
   bool meant = micro_batches >= 0 && micro_batches <= kMaxMicroBatches;
   cost->micro_batches = meant ? static_cast<int>(micro_batches) : 0;
-  for (double* seconds :
-       {&cost->data_seconds, &cost->compute_seconds, &cost->exchange_seconds, &cost->blocked_seconds}) {
+  for (double* seconds : {&cost->data_seconds, &cost->compute_seconds, &cost->exchange_seconds, &cost->blocked_seconds,
+                          &cost->lost_seconds}) {
     in->Get(seconds);
     meant = meant && std::isfinite(*seconds) && *seconds >= 0;
   }

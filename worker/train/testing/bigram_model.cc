@@ -26,10 +26,14 @@ BigramModel::BigramModel(int64_t ballast) {
   layout_.total = end + kSymbols;
 }
 
-void BigramModel::Initialize(uint64_t seed, std::span<float> weights) const {
+absl::Status BigramModel::Initialize(uint64_t seed, std::span<float> weights) {
+  if (before_initialize) {
+    if (absl::Status status = before_initialize(); !status.ok()) return status;
+  }
   for (size_t i = 0; i < weights.size(); ++i) {
     weights[i] = static_cast<float>(kernels::SplitMix64(seed * 1'000'003 + i) >> 40) * 1e-9f;
   }
+  return absl::OkStatus();
 }
 
 LossSum BigramModel::Forward(const MicroBatch& batch, std::vector<float>* table, std::vector<float>* bias) const {
@@ -58,6 +62,9 @@ LossSum BigramModel::Forward(const MicroBatch& batch, std::vector<float>* table,
 absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                               const GradientSink& sink) {
   if (before_backward) before_backward(key.step, batch.index);
+  if (fails) {
+    if (absl::Status status = fails(key.step, batch.index); !status.ok()) return status;
+  }
   ++backwards;
   std::vector<float> table(256), bias(kSymbols);
   LossSum loss = Forward(batch, &table, &bias);

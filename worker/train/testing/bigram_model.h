@@ -20,10 +20,13 @@ class BigramModel final : public Model {
   explicit BigramModel(int64_t ballast = 0);
   const ParameterLayout& layout() const override { return layout_; }
   void BindWeights(float* weights) override { weights_ = weights; }
-  void Initialize(uint64_t seed, std::span<float> weights) const override;
+  absl::Status Initialize(uint64_t seed, std::span<float> weights) override;
   absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                    const GradientSink& sink) override;
   absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) override;
+  bool IsHeldUp() const override { return held_up; }
+  double LostSeconds() const override { return lost_seconds; }
+  void SetUnwanted(bool is_unwanted) override { unwanted = is_unwanted; }
 
   // `before_backward` is called before each backward with the step and the index of its micro-batch. Tests put their
   // delays and kills there.
@@ -38,6 +41,14 @@ class BigramModel final : public Model {
   float largest_gradient = 0;
   // With `leaves_loss` the loss of a micro-batch is left where a device would have computed it.
   bool leaves_loss = false;
+  // If `before_initialize` is set, it is called before the initial weights are written, and its error is returned.
+  std::function<absl::Status()> before_initialize;
+  // If `fails` is set, a micro-batch for which it returns an error has that error.
+  std::function<absl::Status(int64_t step, int index)> fails;
+  // Tests set what the model says of itself, and see what the engine has said to it.
+  std::atomic<bool> held_up{false};
+  std::atomic<double> lost_seconds{0};
+  std::atomic<bool> unwanted{false};
   std::atomic<int> backwards{0};
 
  private:

@@ -68,6 +68,8 @@ class EngineTest : public testing::Test {
     if (before_read_) {
       options.before_read = [this, index = trainers_.size()](int64_t step) { before_read_(index, step); };
     }
+    if (fails_) options.fails = [this, index = trainers_.size()](int64_t step, int) { return fails_(index, step); };
+    options.before_initialize = before_initialize_;
     if (lease_clock_) options.lease_clock = [this, index = trainers_.size()] { return lease_clock_(index); };
     options.timeline = timeline_;
     options.make_device = make_device_;
@@ -145,6 +147,10 @@ class EngineTest : public testing::Test {
   device::NcclParts nccl_ = {};
   std::function<BigramModel::Poison(int64_t step, int index)> poison_;
   std::function<bool(int64_t step, int index, int parameter)> is_unused_;
+  // `fails_` returns the error of each backward of a trainer, and is called on its thread. `before_initialize_` returns
+  // the error of each initialization of a model.
+  std::function<absl::Status(size_t trainer, int64_t step)> fails_;
+  std::function<absl::Status()> before_initialize_;
   // `lease_clock_` returns the time of a trainer's lease clock. It is called on any thread.
   std::function<double(size_t trainer)> lease_clock_;
   // `timeline_` names the file to which trainers write their timelines. If it is empty, they write none.

@@ -170,6 +170,21 @@ class LocalTrainer::Tracked final : public comm::Communicator {
   std::unique_ptr<comm::Communicator> inner_;
 };
 
+namespace {
+
+// Hands the options of the model on to it.
+void Prepare(LocalTrainerOptions& local, BigramModel* model) {
+  model->before_backward = std::move(local.before_backward);
+  model->poison = std::move(local.poison);
+  model->is_unused = std::move(local.is_unused);
+  model->fails = std::move(local.fails);
+  model->before_initialize = std::move(local.before_initialize);
+  model->largest_gradient = local.largest_gradient;
+  model->leaves_loss = HasOnlyKernels();
+}
+
+}  // namespace
+
 LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec, const std::string& node,
                            int incarnation, LocalTrainerOptions local)
     : coordinator_(coordinator),
@@ -184,12 +199,8 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
   const device::NcclParts nccl = local.nccl.api != nullptr ? local.nccl : TestNccl();
   control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()),
                                        local.clock, std::move(local.lease_clock));
-  model_.before_backward = std::move(local.before_backward);
   batches_.before_read = std::move(local.before_read);
-  model_.poison = std::move(local.poison);
-  model_.is_unused = std::move(local.is_unused);
-  model_.largest_gradient = local.largest_gradient;
-  model_.leaves_loss = HasOnlyKernels();
+  Prepare(local, &model_);
   if (local.checkpoints != nullptr) checkpoints_ = local.checkpoints->ClientOf(id_);
   OpenStore open_store;
   if (local.elsewhere != nullptr) {
@@ -209,6 +220,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
         .generation = membership.generation, .rank = rank, .membership = membership.digest, .deadlines = deadlines};
     for (const Member& member : membership.members) host.peers.push_back({member.address, member.host});
     host.on_error = std::move(on_error);
+    host.held_up = [this] { return model_.IsHeldUp(); };
     auto inner = comm::ConnectHost(*listener_, std::move(host), cancelled, accused);
     if (!inner.ok()) return inner.status();
     return std::make_unique<Tracked>(*this, *std::move(inner));

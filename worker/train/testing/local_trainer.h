@@ -35,7 +35,9 @@ struct LocalTrainerOptions {
   std::function<void(int64_t step)> before_read;
   std::function<BigramModel::Poison(int64_t step, int index)> poison;
   std::function<bool(int64_t step, int index, int parameter)> is_unused;
-  // `poison`, `is_unused` and `largest_gradient` are passed to the BigramModel.
+  std::function<absl::Status(int64_t step, int index)> fails;
+  std::function<absl::Status()> before_initialize;
+  // The options from `poison` to `largest_gradient` are passed to the BigramModel.
   float largest_gradient = 0;
   int64_t ballast = 0;
   // `before_collective` is called on the engine's thread before each collective.

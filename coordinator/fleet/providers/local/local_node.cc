@@ -65,6 +65,7 @@ std::vector<std::string> WorkerCommand(const LocalNode& node) {
                                    "--memory",
                                    std::to_string(static_cast<int64_t>(node.memory))};
   if (!node.python.empty()) argv.insert(argv.end(), {"--python", node.python});
+  if (!node.allow_code.empty()) argv.insert(argv.end(), {"--allow-code", node.allow_code});
   if (!node.pool.empty()) argv.insert(argv.end(), {"--pool", node.pool});
   if (!node.notice_file.empty()) argv.insert(argv.end(), {"--notices", "file", "--notice-file", node.notice_file});
   return argv;

@@ -13,6 +13,9 @@
 
 namespace rekindle::fleet {
 
+// A worker without the flag --python uses the interpreter that this variable of its environment names.
+inline constexpr char kPythonVariable[] = "REKINDLE_NODE_PYTHON";
+
 struct LocalNode {
   // `folder` is the absolute path of the node's folder.
   std::string folder;
@@ -30,8 +33,10 @@ struct LocalNode {
   // `notice_file` is the file by which the node gets preemption notices. Where it is empty, the node learns only of the
   // notices of the machine that it runs on.
   std::string notice_file;
-  // `python` is the interpreter for users' own models. It may be empty.
+  // `python` is the interpreter for users' own models. If it is empty, that of `kPythonVariable` is used, if any.
   std::string python;
+  // `allow_code` is the worker's flag --allow-code. If it is empty, the worker chooses it.
+  std::string allow_code;
   // `programs` is the folder of Rekindle's programs. An empty one means the folder of the running program.
   std::string programs;
 };

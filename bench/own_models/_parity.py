@@ -1,0 +1,131 @@
+"""Compares 20 steps of models of tests/zoo with the same steps by PyTorch, and prints {model: difference} as JSON.
+
+usage: _parity.py adamw|sgd [always | all | NAME,...]
+
+A difference is the largest one of a weight, as a fraction of the largest weight of its tensor."""
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ZOO = ROOT / "tests" / "zoo"
+sys.path[:0] = [str(ROOT / "tests" / name) for name in ("python", "harness", "zoo")]
+
+import base  # noqa: E402, F401
+
+import choice  # noqa: E402
+import packages  # noqa: E402
+import torch  # noqa: E402
+from cluster import Cluster  # noqa: E402
+from plain import Plain  # noqa: E402
+from rekindle.layout import plain as plain_name  # noqa: E402
+from rekindle.running.result import read_weights  # noqa: E402
+from sample_order import drawn  # noqa: E402
+
+SEED, STEPS, MICRO_BATCHES = 3, 20, 2
+# The epsilon keeps AdamW from making large steps of gradients that are only rounding errors of zero.
+RATES = {"adamw": {"learning_rate": 1e-3, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-5, "weight_decay": 0.1},
+         "sgd": {"learning_rate": 1e-2, "momentum": 0.9, "weight_decay": 1e-4}}
+
+
+def job(model, kind):
+    return {"name": model.name.replace("_", "-"), "spec": {
+        "seed": SEED, "workers": {"min": 1, "max": 1}, "model": {"python": model.spec, "folder": str(ZOO)},
+        "training": {"steps": STEPS, "global_batch": MICRO_BATCHES * model.micro_batch,
+                     "micro_batch": model.micro_batch, "reduce": "exact", "clip_norm": 1.0},
+        "optimizer": {"kind": kind, **RATES[kind]}, "schedule": {"kind": "constant", "warmup_steps": 0},
+        "checkpoint": {"every_steps": STEPS}}}
+
+
+def optimizer_of(kind, trained):
+    rates = RATES[kind]
+    groups = [{"params": [p for p in trained if p.ndim >= 2], "weight_decay": rates["weight_decay"]},
+              {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0}]
+    if kind == "sgd":
+        return torch.optim.SGD(groups, lr=rates["learning_rate"], momentum=rates["momentum"])
+    return torch.optim.AdamW(groups, lr=rates["learning_rate"], betas=(rates["beta1"], rates["beta2"]),
+                             eps=rates["epsilon"])
+
+
+def buffers_after(task, before, after):
+    """Returns what a step makes of the buffers, of which `after` has the values after each of its micro-batches."""
+    made = {}
+    for name, old in before.items():
+        rule = task.buffers.get(plain_name(name), "mean")
+        values = [one[name] for one in after]
+        mean = torch.stack(values).mean(0) if old.is_floating_point() and rule == "mean" else values[0]
+        made[name] = old if rule == "frozen" else mean
+    return made
+
+
+def set_buffers(module, values):
+    with torch.no_grad():
+        for name, buffer in module.named_buffers():
+            buffer.copy_(values[name])
+
+
+def copies(tensors):
+    return {name: tensor.detach().clone() for name, tensor in tensors}
+
+
+def by_pytorch(model, kind):
+    """Returns the weights by name after the steps."""
+    loop = Plain(model.make, SEED)
+    module, size = loop.task.module, model.micro_batch
+    trained = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+    # A parameter of another type is a rounded copy of a weight in float32, as in a trainer.
+    weights = {name: torch.nn.Parameter(parameter.detach().float().clone()) for name, parameter in trained.items()}
+    optimizer = optimizer_of(kind, list(weights.values()))
+    numbers = drawn(SEED, len(loop.task.data), STEPS * MICRO_BATCHES * size)
+    for step in range(STEPS):
+        before, after, sums, count = copies(module.named_buffers()), [], {}, 0
+        for index in range(MICRO_BATCHES):
+            set_buffers(module, before)
+            first = (step * MICRO_BATCHES + index) * size
+            _, gradients = loop.compute(numbers[first:first + size], step=step, index=index, first=first)
+            count += loop.count
+            after.append(copies(module.named_buffers()))
+            for name, gradient in gradients.items():
+                sums[name] = sums[name] + gradient if name in sums else gradient.float().clone()
+        set_buffers(module, buffers_after(loop.task, before, after))
+        for name, weight in weights.items():
+            weight.grad = sums[name] / count if name in sums else None
+        torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
+        optimizer.step()
+        with torch.no_grad():
+            for name, parameter in trained.items():
+                parameter.copy_(weights[name])
+    return {plain_name(name): weight.detach() for name, weight in weights.items()}
+
+
+def difference(ours, theirs):
+    most = max(float(value.abs().max()) for value in theirs.values())
+    return max(float((ours[name].float() - value).abs().max()) / max(float(value.abs().max()), 1e-3 * most)
+               for name, value in theirs.items())
+
+
+def main(kind, *words):
+    torch.use_deterministic_algorithms(True)
+    models = choice.those_that_run(choice.chosen(words))
+    paths = os.pathsep.join(filter(None, [str(ROOT / "python"), packages.use()]))
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, Cluster(
+            pathlib.Path(folder, "cluster"), nodes=("a",), worker_flags={"a": ["--python", sys.executable]},
+            worker_env={"a": {"PYTHONPATH": paths}}) as cluster:
+        cluster.start()
+        for model in models:
+            uid = cluster.submit(job(model, kind))["uid"]
+            status = cluster.await_end(uid)
+            if status["state"] != "SUCCEEDED":
+                sys.exit(f"{model.name}: {status['reason']}")
+            weights = pathlib.Path(folder, model.name)
+            cluster.cli("checkpoint", "export", uid, str(weights))
+            found[model.name] = difference(read_weights(str(weights)), by_pytorch(model, kind))
+            print(f"{model.name}: {found[model.name]:.1e}", file=sys.stderr, flush=True)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,84 @@
+#include "worker/own_model/model/admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace rekindle::own_model {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Describes a module with a matrix, its bias, and a counter.
+Description Described() {
+  Description description;
+  description.layout.parameters = {
+      {.name = "layer.weight", .shape = {4, 3}, .offset = 0, .size = 12, .decay = true},
+      {.name = "layer.bias", .shape = {4}, .offset = 12, .size = 4},
+      {.name = "calls", .shape = {}, .offset = 16, .size = 1, .momentum = 1, .rule = train::BufferRule::kFirst}};
+  description.layout.total = 17;
+  description.dtypes = {"float32", "float32", "int64"};
+  return description;
+}
+
+std::string Refused(const JobFacts& job, Description description) {
+  const absl::Status status = Admit(job, &description);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  return std::string(status.message());
+}
+
+TEST(AdmissionTest, GroupsDecideAboutWeightDecay) {
+  const JobFacts job{.weight_decay = 0.1};
+  Description description = Described();
+  description.groups = {{.pattern = "*.bias", .options = {{"weight_decay", "0.1"}}},
+                        {.pattern = "layer.*", .options = {{"weight_decay", "0.0"}}}};
+  ASSERT_TRUE(Admit(job, &description).ok());
+  EXPECT_FALSE(description.layout.parameters[0].decay);
+  EXPECT_TRUE(description.layout.parameters[1].decay) << "the first pattern that matches decides";
+  EXPECT_FALSE(description.layout.parameters[2].decay);
+}
+
+TEST(AdmissionTest, WhatTheOptimizerCannotDoForAPartIsRefused) {
+  const JobFacts job{.weight_decay = 0.1};
+  Description description = Described();
+  description.groups = {{.pattern = "*.bias", .options = {{"learning_rate", "0.5"}}}};
+  EXPECT_THAT(Refused(job, description), AllOf(HasSubstr("learning_rate"), HasSubstr("*.bias")));
+  for (const char* value : {"0.2", "true", "\"none\""}) {
+    description.groups = {{.pattern = "*", .options = {{"weight_decay", value}}}};
+    EXPECT_THAT(Refused(job, description), AllOf(HasSubstr(value), HasSubstr("0.1")));
+  }
+}
+
+TEST(AdmissionTest, CoupledSamplesNeedASizeThatStays) {
+  Description description = Described();
+  description.couples_samples = true;
+  EXPECT_TRUE(Admit({}, &description).ok());
+  EXPECT_THAT(Refused({.tries_sizes = true}, description), HasSubstr("training.micro_batch"));
+  EXPECT_TRUE(MayResize(description, 8, 8).ok());
+  const absl::Status cut = MayResize(description, 8, 4);
+  EXPECT_TRUE(absl::IsInvalidArgument(cut));
+  EXPECT_THAT(std::string(cut.message()), HasSubstr("training.micro_batch: 4"));
+  EXPECT_TRUE(MayResize(Described(), 8, 4).ok());
+  Description free = Described();
+  EXPECT_TRUE(Admit({.tries_sizes = true}, &free).ok());
+}
+
+TEST(AdmissionTest, AModuleThatCannotHaveRoomIsRefused) {
+  Description description = Described();
+  // 17 values need 28 bytes each.
+  EXPECT_TRUE(Admit({.memory_bytes = 17 * 28}, &description).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(Admit({.memory_bytes = 17 * 28 - 1}, &description)));
+  EXPECT_TRUE(Admit({.exact = false, .memory_bytes = 17 * 20}, &description).ok());
+  description.frozen = {{.name = "teacher", .bytes = 1000}};
+  EXPECT_TRUE(absl::IsResourceExhausted(Admit({.memory_bytes = 17 * 28}, &description)));
+  EXPECT_TRUE(Admit({.memory_bytes = 17 * 28 + 1000}, &description).ok());
+  // A process may claim whatever it likes. No machine has so much memory.
+  description.layout.total = int64_t{1} << 40;
+  EXPECT_TRUE(absl::IsResourceExhausted(Admit({}, &description)));
+}
+
+}  // namespace
+}  // namespace rekindle::own_model

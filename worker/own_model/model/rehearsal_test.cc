@@ -1,0 +1,162 @@
+// Tests what is refused of tasks and of model processes, and what is compared before anything is trained.
+#include "worker/own_model/model/rehearsal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "worker/own_model/testing/own_model_testing.h"
+
+namespace rekindle::own_model {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(OwnModelTest, WhatAProcessHasStartedEndsWithIt) {
+  Open("failing:starts_process");
+  int pid = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(Written("started"), &pid));
+  const auto started = common::Identify(pid);
+  ASSERT_TRUE(started.ok()) << started.status();
+  EXPECT_TRUE(started->Alive());
+  Signal(SIGKILL);
+  ASSERT_TRUE(Compute(1).loss.ok());
+  EXPECT_TRUE(Await([&] { return !started->Alive(); }));
+}
+
+TEST_F(OwnModelTest, NothingIsLeftOfTheFileOfFaults) {
+  Open("models:perceptron");
+  EXPECT_FALSE(std::filesystem::exists(parts_.process.faults_file));
+  ASSERT_TRUE(Compute(1).loss.ok());
+  model_.reset();
+  EXPECT_FALSE(std::filesystem::exists(parts_.process.faults_file));
+}
+
+TEST_F(OwnModelTest, ARehearsalGivesTheSameDigestEachTime) {
+  std::string digest;
+  for (int run = 0; run < 2; ++run) {
+    Open("models:noisy");
+    const auto rehearsed = Rehearse(*model_, {.seed = 7, .samples = 4});
+    ASSERT_TRUE(rehearsed.ok()) << rehearsed.status();
+    if (run > 0) {
+      EXPECT_EQ(*rehearsed, digest);
+    }
+    digest = *rehearsed;
+    // The initial values are still known, so that no process has to be started for them.
+    const pid_t pid = model_->process().pid;
+    std::vector<float> initial(weights_.size());
+    ASSERT_TRUE(model_->Initialize(7, initial).ok());
+    EXPECT_EQ(model_->process().pid, pid);
+    EXPECT_TRUE(std::equal(initial.begin(), initial.end(), weights_.begin()));
+    model_->BindWeights(weights_.data());
+    EXPECT_TRUE(Compute(1).loss.ok());
+  }
+  Open("models:perceptron");
+  EXPECT_NE(*Rehearse(*model_, {.seed = 7, .samples = 4}), digest);
+}
+
+TEST_F(OwnModelTest, ARehearsalFindsWhatTwoProcessesComputeDifferently) {
+  Open("failing:draws");
+  const auto refused = Rehearse(*model_, {.seed = 7, .samples = 4});
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("the buffer queue"));
+  // A job that need not be exact goes on.
+  Open("failing:draws");
+  EXPECT_TRUE(Rehearse(*model_, {.seed = 7, .samples = 4, .exact = false}).ok());
+}
+
+TEST_F(OwnModelTest, ARehearsalTakesFewerSamplesWhereThereIsNoMemory) {
+  Open("failing:needs_memory");
+  const auto whole = Rehearse(*model_, {.seed = 7, .samples = 4});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  Open("failing:needs_memory");
+  EXPECT_EQ(*whole, *Rehearse(*model_, {.seed = 7, .samples = 2}));
+  // Where the samples have an influence on each other, the micro-batches of the job stay as they are, too.
+  Open("failing:huge");
+  EXPECT_TRUE(absl::IsResourceExhausted(Rehearse(*model_, {.seed = 7, .samples = 2}).status()));
+}
+
+TEST_F(OwnModelTest, ALossThatIsNoNumberIsRefusedByTheRehearsal) {
+  Open("failing:nan_loss");
+  const absl::Status refused = Rehearse(*model_, {.seed = 7, .samples = 4}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the loss is NaN"));
+  EXPECT_TRUE(Compute(1).loss.ok()) << "later the engine judges it";
+}
+
+TEST_F(OwnModelTest, AnotherModuleEachTimeIsRefused) {
+  Open("keeping:unseeded_weights");
+  Signal(SIGKILL);
+  const Outcome outcome = Compute(1);
+  EXPECT_TRUE(absl::IsInvalidArgument(outcome.loss.status())) << outcome.loss.status();
+  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("another module each time"));
+}
+
+TEST_F(OwnModelTest, UserCodeDoesNotReadTheMessages) {
+  Open("failing:reads_input");
+  for (int index : {0, 1}) {
+    const Outcome outcome = Compute(index);
+    ASSERT_TRUE(outcome.loss.ok()) << outcome.loss.status();
+    EXPECT_EQ(outcome.loss->sum, 0) << "its input is empty";
+  }
+}
+
+TEST_F(OwnModelTest, AProcessThatBreaksTheRulesIsRefused) {
+  for (const auto& [task, words] : {std::pair{"hostile:announces_twice", "twice"},
+                                    {"hostile:announces_nothing", "gradients of nothing"},
+                                    {"hostile:hides_buffers", "no value of the buffer"},
+                                    {"hostile:counts_much", "malformed"}}) {
+    Open(task);
+    const Outcome outcome = Compute(0);
+    EXPECT_TRUE(absl::IsInvalidArgument(outcome.loss.status())) << task << ": " << outcome.loss.status();
+    EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr(words)) << task;
+    EXPECT_FALSE(model_->process().Alive()) << task;
+  }
+}
+
+TEST_F(OwnModelTest, AProcessThatOnlySpeaksIsFrozen) {
+  parts_.limits.first_seconds = 1;
+  Open("hostile:floods");
+  const Outcome outcome = Compute(0);
+  EXPECT_TRUE(absl::IsInvalidArgument(outcome.loss.status())) << outcome.loss.status();
+  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("takes longer than 1 s"));
+}
+
+TEST_F(OwnModelTest, AModuleThatCannotHaveRoomIsRefused) {
+  parts_.process.task = "models:deep";
+  parts_.job.memory_bytes = 1 << 20;
+  EXPECT_TRUE(absl::IsResourceExhausted(OwnModel::Create(parts_).status()));
+}
+
+TEST_F(OwnModelTest, AnExceptionThatComesAgainIsTheJobsFault) {
+  Open("failing:raises_on_two");
+  const pid_t before = model_->process().pid;
+  const Outcome outcome = Compute(0, 0, nullptr, 2);
+  EXPECT_TRUE(absl::IsInvalidArgument(outcome.loss.status())) << outcome.loss.status();
+  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("failing.py"));
+  EXPECT_NE(model_->process().pid, before) << "it was tried again in a fresh process";
+}
+
+TEST_F(OwnModelTest, AWriteToAParameterIsNamedByItsLine) {
+  Open("failing:writes_parameter");
+  const Outcome outcome = Compute(0, 0, nullptr, 2);
+  EXPECT_TRUE(absl::IsInvalidArgument(outcome.loss.status())) << outcome.loss.status();
+  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("failing.py"));
+  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("must not write its parameters"));
+}
+
+TEST_F(OwnModelTest, ATaskThatFailsIsRefusedWithItsLines) {
+  parts_.process.task = "refused:raises";
+  const auto refused = OwnModel::Create(parts_);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("refused.py"));
+  parts_.process.interpreter = "/bin/false";
+  EXPECT_TRUE(absl::IsUnavailable(OwnModel::Create(parts_).status()));
+}
+
+}  // namespace
+}  // namespace rekindle::own_model
