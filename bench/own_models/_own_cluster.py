@@ -30,7 +30,8 @@ def packages():
     """Returns the folder of transformers and torchvision, which tests/zoo installs, or "" where they are not needed."""
     done = subprocess.run([interpreter(), str(REPO / "tests" / "zoo" / "packages.py"), "install"],
                           capture_output=True, text=True, check=True)
-    return done.stdout.strip().rpartition(" ")[2]
+    # What it prints ends with the folder, whose name may have spaces.
+    return done.stdout.strip().partition(" are in ")[2]
 
 
 def environment(more=""):

@@ -3,6 +3,7 @@
 usage: _parity.py adamw|sgd [always | all | NAME,...]
 
 A difference is the largest one of a weight, as a fraction of the largest weight of its tensor."""
+import fnmatch
 import json
 import os
 import pathlib
@@ -39,10 +40,20 @@ def job(model, kind):
         "checkpoint": {"every_steps": STEPS}}}
 
 
-def optimizer_of(kind, trained):
-    rates = RATES[kind]
-    groups = [{"params": [p for p in trained if p.ndim >= 2], "weight_decay": rates["weight_decay"]},
-              {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0}]
+def by_pattern(options, name, otherwise):
+    """Returns the value of the first pattern that matches a name."""
+    return next((value for pattern, value in options.items() if fnmatch.fnmatchcase(plain_name(name), pattern)),
+                otherwise)
+
+
+def optimizer_of(kind, weights, own):
+    """Returns PyTorch's optimizer of weights by name. `own` are the groups of the task."""
+    rates, groups = RATES[kind], []
+    for name, weight in weights.items():
+        options = by_pattern(own, name, {})
+        decay = options.get("weight_decay", weight.ndim >= 2)
+        groups.append({"params": [weight], "lr": options.get("learning_rate", rates["learning_rate"]),
+                       "weight_decay": decay * rates["weight_decay"] if isinstance(decay, bool) else decay})
     if kind == "sgd":
         return torch.optim.SGD(groups, lr=rates["learning_rate"], momentum=rates["momentum"])
     return torch.optim.AdamW(groups, lr=rates["learning_rate"], betas=(rates["beta1"], rates["beta2"]),
@@ -53,7 +64,7 @@ def buffers_after(task, before, after):
     """Returns what a step makes of the buffers, of which `after` has the values after each of its micro-batches."""
     made = {}
     for name, old in before.items():
-        rule = task.buffers.get(plain_name(name), "mean")
+        rule = by_pattern(task.buffers, name, "mean")
         values = [one[name] for one in after]
         mean = torch.stack(values).mean(0) if old.is_floating_point() and rule == "mean" else values[0]
         made[name] = old if rule == "frozen" else mean
@@ -77,7 +88,7 @@ def by_pytorch(model, kind):
     trained = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
     # A parameter of another type is a rounded copy of a weight in float32, as in a trainer.
     weights = {name: torch.nn.Parameter(parameter.detach().float().clone()) for name, parameter in trained.items()}
-    optimizer = optimizer_of(kind, list(weights.values()))
+    optimizer = optimizer_of(kind, weights, loop.task.groups)
     numbers = drawn(SEED, len(loop.task.data), STEPS * MICRO_BATCHES * size)
     for step in range(STEPS):
         before, after, sums, count = copies(module.named_buffers()), [], {}, 0

@@ -226,6 +226,62 @@ void MakeBundles(Corpus corpus) {
   corpus.Add("packed-zeros", packed({"a", std::string(3'000'000, '\0')}));
 }
 
+// Returns the bytes of a number in little-endian order.
+std::string Little(uint64_t number, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(number >> (8 * i));
+  return text;
+}
+
+// The inputs are in the notation of child_protocol_fuzz.cc. They have the numbers of the protocol, and not its code, so
+// that a change of the protocol shows here.
+void MakeConversations(Corpus corpus) {
+  constexpr int kRaw = 0, kReady = 101, kGradients = 103, kDone = 104, kEvaluated = 105, kPong = 106, kFailed = 107;
+  const auto packet = [](int type, const std::string& body, int flags = 0) {
+    return Little(body.size(), 2) + Little(static_cast<uint64_t>(type), 2) + Little(static_cast<uint64_t>(flags), 2) +
+           body;
+  };
+  const auto gradients = [&](const std::vector<int>& parameters) {
+    std::string body = Little(7, 8) + Little(parameters.size(), 4);
+    for (const int parameter : parameters) body += Little(static_cast<uint64_t>(parameter), 4);
+    return packet(kGradients, body);
+  };
+  const std::string half = Little(0x3fe0000000000000, 8);
+  const auto done = [&](int64_t count) {
+    const std::string numbers = Little(static_cast<uint64_t>(count), 8) + Little(77, 8);
+    return packet(kDone, Little(7, 8) + half + numbers + half + half);
+  };
+  const std::string description =
+      R"({"protocol":1,"pid":5,"python":"3.11.2","torch":"2.11.0","layout":[)"
+      R"({"name":"weight","shape":[4,3],"dtype":"float32","kind":"parameter","offset":0,"size":12,"decay":true},)"
+      R"({"name":"mean","shape":[],"dtype":"float32","kind":"buffer",)"
+      R"("offset":12,"size":1,"decay":false,"rule":"mean"},)"
+      R"({"name":"calls","shape":[1],"dtype":"int64","kind":"buffer",)"
+      R"("offset":13,"size":1,"decay":false,"rule":"mean"}],)"
+      R"("frozen":[{"name":"teacher","shape":[10,2],"dtype":"bfloat16"}],"samples":100,"validation_samples":0,)"
+      R"("groups":[{"pattern":"*.bias","options":{"weight_decay":0.0}}],"couples_samples":false,"digest":"abc"})";
+  const std::string ready = packet(kReady, description);
+  corpus.Add("micro-batch", ready + gradients({0}) + gradients({1, 2}) + done(4));
+  corpus.Add("again", ready + gradients({0}) + gradients({0}) + gradients({0, 1, 2}) + done(4));
+  corpus.Add("lacks-a-buffer", ready + gradients({0, 1}) + done(4));
+  corpus.Add("of-no-parameter", ready + gradients({0, 3}) + gradients({}));
+  corpus.Add("huge-number", ready + packet(kGradients, Little(7, 8) + Little(0xffffffff, 4)));
+  corpus.Add("counts", done(0) + done(-1) + done(int64_t{1} << 40) + done(int64_t{1} << 62));
+  corpus.Add("overlaps", packet(kReady, Replaced(description, R"("offset":12)", R"("offset":11)")));
+  corpus.Add("negative", packet(kReady, Replaced(description, "[4,3]", "[-4,-3]")));
+  corpus.Add("wide", packet(kReady, Replaced(description, "[4,3]", "[4294967296,4294967296]")));
+  corpus.Add("fractions", packet(kReady, Replaced(description, "100", "1e300")));
+  corpus.Add("deep", packet(kReady, Replaced(description, "[4,3]", std::string(2000, '['))));
+  corpus.Add("twice", packet(kReady, Replaced(description, "calls", "mean")));
+  corpus.Add("answers", packet(kEvaluated, Little(7, 8) + half + Little(4, 8)) +
+                            packet(kPong, Little(1, 8) + half + Little(3, 8)) +
+                            packet(kPong, Little(1, 8) + half + Little(5, 8)));
+  corpus.Add("failure",
+             packet(kFailed, R"({"kind":"data","message":"\u001b[31mred","traceback":"line 1\nline 2","sample":3})"));
+  corpus.Add("file-that-is-none", packet(kReady, Little(description.size(), 8), 1) + packet(kDone, "", 2));
+  corpus.Add("raw", packet(kRaw, "RPK1") + packet(kRaw, Little(0x314b5052, 4) + Little(104, 2) + Little(0, 6)));
+}
+
 }  // namespace
 }  // namespace rekindle::checkpoint
 
@@ -241,5 +297,6 @@ int main(int argc, char** argv) {
   MakePlanes({argv[1], "planes"});
   MakeJson({argv[1], "strict_json"});
   MakeBundles({argv[1], "bundle"});
+  MakeConversations({argv[1], "child_protocol"});
   return 0;
 }

@@ -27,6 +27,9 @@ namespace rekindle::checkpoint {
 // its backend.
 class JobFolder {
  public:
+  // The name of a bundle's file is `kBundlePrefix` and the bundle's address.
+  static constexpr char kBundlePrefix[] = "bundle-";
+
   // `backend` is the backend of the store. It must outlive the JobFolder and the copies of the JobFolder.
   JobFolder(StoreBackend& backend, std::string job_uid) : backend_(&backend), uid_(std::move(job_uid)) {}
 
@@ -43,7 +46,7 @@ class JobFolder {
   std::string Manifests() const { return uid_ + "/manifests"; }
   std::string JobFile() const { return uid_ + "/job.json"; }
   // `address` is the address of a bundle.
-  std::string Bundle(const std::string& address) const { return uid_ + "/bundle-" + address; }
+  std::string Bundle(const std::string& address) const { return uid_ + "/" + kBundlePrefix + address; }
   std::string Generations() const { return uid_ + "/generations"; }
   std::string Pins() const { return uid_ + "/pins"; }
   std::string Removed() const { return uid_ + "/removed"; }

@@ -175,9 +175,11 @@ absl::Status Sweep::RemoveLeftovers() {
   for (const std::string& folder : {folder_.Manifests(), folder_.Shards(), folder_.Pins()}) {
     if (absl::Status status = RemoveOld(folder, is_unfinished); !status.ok()) return status;
   }
-  // The job's own folder contains job.json. Only unfinished versions of job.json are removed there, and all other files
-  // in that folder are left alone.
-  const auto is_old_job = [&](const std::string& name) { return is_unfinished(name) && name.starts_with("job.json."); };
+  // The job's own folder contains job.json and bundles. Only unfinished versions of these are removed there, and all
+  // other files in that folder are left alone.
+  const auto is_old_job = [&](const std::string& name) {
+    return is_unfinished(name) && (name.starts_with("job.json.") || name.starts_with(JobFolder::kBundlePrefix));
+  };
   if (absl::Status status = RemoveOld(folder_.uid(), is_old_job); !status.ok()) return status;
   // The old lists of condemned shards belong to collections that died.
   return RemoveOld(folder_.Condemned(), [](const std::string&) { return true; });

@@ -7,6 +7,28 @@
 #include "common/objects/object_uri.h"
 
 namespace rekindle::checkpoint {
+namespace {
+
+// Copies those bundles of the job that `to` lacks. One that is damaged stays where it is, because the state of a job is
+// worth more than its code.
+absl::Status CopyBundles(Store& from, Store& to, const std::string& job_uid, const CopyRoom& room) {
+  const auto addresses = from.ListBundles(job_uid);
+  if (!addresses.ok()) return addresses.status();
+  for (const std::string& address : *addresses) {
+    const auto there = to.HasBundle(job_uid, address);
+    if (!there.ok()) return there.status();
+    if (*there) continue;
+    const auto packed = from.ReadBundle(job_uid, address);
+    if (absl::IsDataLoss(packed.status()) || absl::IsNotFound(packed.status())) continue;
+    if (!packed.ok()) return packed.status();
+    absl::Status status = room ? room(static_cast<int64_t>(packed->size())) : absl::OkStatus();
+    if (status.ok()) status = to.PutBundle(job_uid, address, *packed);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, const std::string& name,
                             const CopyProgress& progress, const CopyRoom& room) {
@@ -26,6 +48,7 @@ absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, 
     if (!put.ok()) return put.status();
     done += ref.bytes;
   }
+  if (absl::Status status = CopyBundles(from, to, job_uid, room); !status.ok()) return status;
   if (progress) progress(done, total);
   return to.PutCopiedManifest(*manifest).status();
 }

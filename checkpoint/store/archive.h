@@ -20,8 +20,9 @@ using CopyProgress = std::function<bool(int64_t done_bytes, int64_t total_bytes)
 using CopyRoom = std::function<absl::Status(int64_t bytes)>;
 
 // Copies a checkpoint from one store to another. Every shard is hashed as it is read and as it is written. A shard that
-// is there and whole is not written again, so an interrupted copy can continue. The manifest comes last. At most one
-// shard (64 MiB) is in memory. DATA_LOSS and NOT_FOUND say that the checkpoint is not whole in `from`.
+// is there and whole is not written again, so an interrupted copy can continue. The job's bundles of code are copied as
+// well, unless they are there. The manifest comes last. At most one shard or bundle (64 MiB) is in memory. DATA_LOSS
+// and NOT_FOUND say that the checkpoint is not whole in `from`.
 absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, const std::string& name,
                             const CopyProgress& progress = nullptr, const CopyRoom& room = nullptr);
 

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "checkpoint/testing/testing.h"
+#include "common/bundle/bundle_writer.h"
 #include "common/testing/fault_file.h"
 
 namespace rekindle::checkpoint {
@@ -17,6 +20,7 @@ using ::testing::SizeIs;
 
 constexpr int64_t kTotal = 10;
 constexpr double kDay = 24 * 3600;
+constexpr size_t kCodeBytes = 100'000;
 
 class ArchiveTest : public ::testing::Test {
  protected:
@@ -35,6 +39,16 @@ class ArchiveTest : public ::testing::Test {
       names.push_back(checkpoint.name);
     }
     return names;
+  }
+  // Returns a bundle of `kCodeBytes` bytes that cannot be compressed.
+  static common::PackedBundle BundleOf(unsigned seed) {
+    std::mt19937 random(seed);
+    std::string content(kCodeBytes, '\0');
+    for (char& c : content) c = static_cast<char>(random());
+    common::BundleWriter writer;
+    EXPECT_TRUE(writer.Begin({"train.py", false, static_cast<int64_t>(content.size())}).ok());
+    EXPECT_TRUE(writer.Content(content).ok());
+    return *writer.Finish();
   }
   absl::StatusOr<Archived> Archive(const CopyProgress& progress = nullptr) {
     return ArchiveDue(hot_, cold_, "job", retention_, fs_.now(), progress);
@@ -60,6 +74,30 @@ TEST_F(ArchiveTest, WhatIsOldLeavesTheHotStoreAndComesBack) {
   EXPECT_TRUE(Load(hot_, *hot_.ReadManifest("job", "1-10-w0"), kTotal).value() == State(10));
   // The age of a checkpoint that was copied back counts from its return.
   EXPECT_THAT(Archive()->copied, IsEmpty());
+}
+
+TEST_F(ArchiveTest, TheCodeOfTheJobGoesWithItAndComesBack) {
+  const common::PackedBundle bundle = BundleOf(1), damaged = BundleOf(2);
+  const std::string& address = bundle.summary.address;
+  ASSERT_TRUE(hot_.PutBundle("job", address, bundle.packed).ok());
+  fs_.Put("/hot/job/bundle-" + damaged.summary.address, "no bundle");
+  fs_.Put("/hot/job/bundle-" + std::string(64, 'a') + ".tmp-1", "not whole");
+  const auto archived = Archive();
+  ASSERT_TRUE(archived.ok()) << archived.status();
+  EXPECT_THAT(archived->problems, IsEmpty());
+  EXPECT_THAT(*cold_.ListBundles("job"), ElementsAre(address));
+  EXPECT_EQ(*cold_.ReadBundle("job", address), bundle.packed);
+
+  Store other(fs_, "/other", 0);
+  ASSERT_TRUE(CopyCheckpoint(cold_, other, "job", "1-10-w0").ok());
+  EXPECT_THAT(*other.ListBundles("job"), ElementsAre(address));
+  EXPECT_THAT(*other.ListBundles("another"), IsEmpty());
+  const auto no_room = [](int64_t bytes) {
+    return bytes > static_cast<int64_t>(kCodeBytes) / 2 ? absl::ResourceExhaustedError("no room") : absl::OkStatus();
+  };
+  Store full(fs_, "/full", 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(CopyCheckpoint(cold_, full, "job", "1-10-w0", nullptr, no_room)));
+  EXPECT_THAT(Names(full), IsEmpty()) << "the code is there before the checkpoint";
 }
 
 TEST_F(ArchiveTest, PinnedOnesStayHot) {

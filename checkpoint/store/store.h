@@ -89,6 +89,9 @@ class Store {
   absl::StatusOr<bool> HasBundle(const std::string& job_uid, const std::string& address) {
     return StoredBundle(In(job_uid)).IsThere(address);
   }
+  absl::StatusOr<std::vector<std::string>> ListBundles(const std::string& job_uid) {
+    return StoredBundle(In(job_uid)).Addresses();
+  }
   absl::Status PutBundle(const std::string& job_uid, const std::string& address, const std::string& packed) {
     return StoredBundle(In(job_uid)).Put(address, packed);
   }

@@ -134,13 +134,16 @@ TEST_F(StoreJobTest, WhatIsDamagedIsSaidToBe) {
 TEST_F(StoreJobTest, IsNeverCollected) {
   for (int step : {10, 20, 30}) ASSERT_TRUE(Save(3, step, {.text = JobFileOf("job")}).ok());
   fs_.Put("/store/job/job.json.tmp-1", "of a writer that died");
+  fs_.Put("/store/job/bundle-" + std::string(64, 'a') + ".tmp-1", "of another one");
+  fs_.Put("/store/job/bundle-" + std::string(64, 'b'), "whole");
   fs_.Put("/store/job/notes", "of somebody else");
   const double later = fs_.now() + 1e6;
   const auto collected = store_.Collect("job", {.keep_last = 1}, later);
   ASSERT_TRUE(collected.ok()) << collected.status();
   EXPECT_THAT(collected->manifests, SizeIs(2));
-  EXPECT_EQ(collected->temporary, 1);
+  EXPECT_EQ(collected->temporary, 2);
   EXPECT_TRUE(store_.ReadJobFile("job").ok());
+  EXPECT_TRUE(fs_.Stat("/store/job/bundle-" + std::string(64, 'b')).ok());
   EXPECT_TRUE(fs_.Stat("/store/job/notes").ok());
   ASSERT_TRUE(store_.Remove("job", {"3-30-w0"}, /*force=*/true, later).ok());
   EXPECT_TRUE(store_.ReadJobFile("job").ok());

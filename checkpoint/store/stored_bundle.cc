@@ -1,6 +1,7 @@
 #include "checkpoint/store/stored_bundle.h"
 
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
 #include "common/bundle/bundle.h"
 #include "common/bundle/bundle_reader.h"
 
@@ -24,6 +25,20 @@ absl::StatusOr<bool> StoredBundle::IsThere(const std::string& address) {
   if (absl::IsNotFound(info.status())) return false;
   if (!info.ok()) return info.status();
   return true;
+}
+
+absl::StatusOr<std::vector<std::string>> StoredBundle::Addresses() {
+  if (absl::Status status = folder_.Check(); !status.ok()) return status;
+  const auto names = folder_.backend().List(folder_.uid());
+  if (!names.ok()) return names.status();
+  std::vector<std::string> addresses;
+  const size_t prefix = std::string_view(JobFolder::kBundlePrefix).size();
+  for (const std::string& name : *names) {
+    if (!name.starts_with(JobFolder::kBundlePrefix)) continue;
+    // A bundle that is not written to its end has more behind its address.
+    if (common::IsBundleAddress(name.substr(prefix))) addresses.push_back(name.substr(prefix));
+  }
+  return addresses;
 }
 
 absl::StatusOr<std::string> StoredBundle::Read(const std::string& address) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,6 +20,8 @@ class StoredBundle {
   // Writes the bundle, durable on return. DATA_LOSS says that the bytes are not the bundle `address`.
   absl::Status Put(const std::string& address, const std::string& packed);
   absl::StatusOr<bool> IsThere(const std::string& address);
+  // Returns the addresses of all bundles of the job.
+  absl::StatusOr<std::vector<std::string>> Addresses();
   // Returns the packed bundle, or DATA_LOSS if it is damaged. NOT_FOUND says that there is none.
   absl::StatusOr<std::string> Read(const std::string& address);
 

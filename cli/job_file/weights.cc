@@ -51,7 +51,8 @@ absl::Status CheckWeights(const v1::JobSpec& resolved) {
 
 absl::Status PrepareWeights(const Context& context, v1::Job* job) {
   v1::JobSpec::Model& model = *job->mutable_spec()->mutable_model();
-  if (model.weights().empty()) return absl::OkStatus();
+  // A user's own model takes no weights, and the coordinator says so.
+  if (model.weights().empty() || !model.python().empty()) return absl::OkStatus();
   const v1::JobSpec resolved = coordinator::FillSpec(job->spec(), coordinator::UnknownSettings());
   v1::JobSpec without = resolved;
   without.mutable_model()->clear_weights();

@@ -1,11 +1,14 @@
 #include "cli/submit/send_bundle.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -23,7 +26,12 @@ using Json = nlohmann::ordered_json;
 
 // A coordinator that was there before may be away for so long.
 constexpr double kPatienceSeconds = 60;
+// A call has so long, because it waits at the coordinator until its turn has come, and a piece may have a slow way.
+constexpr auto kCallDeadline = std::chrono::seconds(120);
+// So many answers may say that nothing was taken. One says so after a restart of the coordinator.
+constexpr int kMostWithoutProgress = 100;
 constexpr int kShortAddress = 12;
+constexpr size_t kShownWithheld = 5;
 
 bool IsForNow(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
@@ -66,9 +74,15 @@ class Sender {
       request.set_data(bundle_.packed.substr(static_cast<size_t>(reply_->have()), common::kMaxBundlePieceBytes));
     }
     v1::PutBundleReply reply;
-    const absl::Status called = context_.Call(&v1::Coordinator::StubInterface::PutBundle, request, &reply);
+    grpc::ClientContext call;
+    call.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
+    const absl::Status called = context_.Check(context_.coordinator().PutBundle(&call, request, &reply));
     if (!called.ok()) return called;
     was_there_ = true;
+    const bool goes_on = reply.complete() || !reply_ || reply.have() > reply_->have();
+    if (!goes_on && ++without_progress_ > kMostWithoutProgress) {
+      return absl::InternalError("the coordinator takes no more of the bundle: install the same release on both");
+    }
     // The packed form that the coordinator has may be of another size, because another release of zlib has made it.
     if (!reply.complete() && (reply.have() < 0 || reply.have() >= request.bytes())) {
       return absl::InternalError("the coordinator has another bundle under this address");
@@ -94,6 +108,7 @@ class Sender {
   std::optional<v1::PutBundleReply> reply_;
   bool was_there_ = false;
   bool began_anew_ = false;
+  int without_progress_ = 0;
   std::optional<double> away_since_;
   int retries_ = 0;
   std::minstd_rand random_{std::random_device()()};
@@ -107,6 +122,17 @@ absl::Status SendBundle(Context& context, const common::PackedFolder& packed) {
   const common::BundleSummary& summary = packed.bundle.summary;
   if (absl::Status sent = Sender(context, packed.bundle).Run(); !sent.ok()) return sent;
   if (context.json()) return absl::OkStatus();
+  // A .git and a .env are never missed, and a file with keys may be what the code reads.
+  std::vector<std::string> withheld;
+  for (const std::string& name : packed.found.withheld) {
+    if (name != ".git/" && name != ".env") withheld.push_back(Printable(name));
+  }
+  if (!withheld.empty()) {
+    const size_t others = withheld.size() - std::min(withheld.size(), kShownWithheld);
+    withheld.resize(withheld.size() - others);
+    std::cerr << "not sent, because they may hold keys or passwords: " << absl::StrJoin(withheld, ", ")
+              << (others > 0 ? absl::StrCat(" and ", others, " more; `--dry-run` lists them") : "") << "\n";
+  }
   std::cerr << "sent " << Files(summary.files) << ", " << Short(static_cast<double>(summary.bytes)) << " bytes, of "
             << Printable(packed.found.folder) << " as bundle " << summary.address.substr(0, kShortAddress) << "\n";
   return absl::OkStatus();

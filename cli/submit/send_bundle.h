@@ -9,7 +9,7 @@
 namespace rekindle::cli {
 
 // Sends the bundle, as far as the coordinator does not have it. A connection that is cut is tried again, and what has
-// arrived is not sent again. Says on stderr how many files and bytes it has.
+// arrived is not sent again. Says on stderr how many files and bytes it has, and which files are withheld.
 absl::Status SendBundle(Context& context, const common::PackedFolder& packed);
 
 // Prints which files are sent, with their sizes, and which are withheld.

@@ -22,6 +22,7 @@ class Taker final : public v1::Coordinator::Service {
   grpc::Status PutBundle(grpc::ServerContext*, const v1::PutBundleRequest* request,
                          v1::PutBundleReply* reply) override {
     if (refusal.error_code() != grpc::StatusCode::OK) return refusal;
+    if (takes_nothing) return grpc::Status::OK;
     if (++calls % 2 == 0) return {grpc::StatusCode::UNAVAILABLE, "cut"};
     if (static_cast<int64_t>(taken.size()) == request->offset()) taken += request->data();
     if (taken.size() > 5 && loses) {
@@ -36,6 +37,7 @@ class Taker final : public v1::Coordinator::Service {
 
   int calls = 0;
   bool loses = false;
+  bool takes_nothing = false;
   std::string taken;
   grpc::Status refusal;
 };
@@ -46,6 +48,7 @@ class SendBundleTest : public testing::Test {
     std::filesystem::create_directory(folder_.path() + "/code");
     std::ofstream(folder_.path() + "/code/train.py") << "print()\n";
     std::ofstream(folder_.path() + "/code/.env") << "secret";
+    std::ofstream(folder_.path() + "/code/data.key") << "secret";
     packed_ = *common::PackFolder(folder_.path() + "/code");
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
@@ -69,7 +72,13 @@ TEST_F(SendBundleTest, GoesOnAfterACutAndOnceMoreAfterAChange) {
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(sent.ok()) << sent;
   EXPECT_EQ(taker_.taken, packed_.bundle.packed);
-  EXPECT_THAT(said, HasSubstr("sent 1 file, 8 bytes, of "));
+  EXPECT_THAT(said,
+              HasSubstr("not sent, because they may hold keys or passwords: data.key\nsent 1 file, 8 bytes, of "));
+}
+
+TEST_F(SendBundleTest, ACoordinatorThatTakesNothingIsNotAskedForEver) {
+  taker_.takes_nothing = true;
+  EXPECT_THAT(std::string(SendBundle(context_, packed_).message()), HasSubstr("takes no more of the bundle"));
 }
 
 TEST_F(SendBundleTest, ARefusalIsToldAtOnce) {

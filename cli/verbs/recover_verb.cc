@@ -125,7 +125,14 @@ absl::Status Recover(Context& context, const RecoverFlags& flags) {
     const auto made = coordinator::MakeRecovered(
         *recovered, flags.data,
         [&](const coordinator::StoredJob& job, const std::string& address) {
-          return stores.at(job.store).ReadBundle(job.uid, address);
+          absl::StatusOr<std::string> packed = stores.at(job.store).ReadBundle(job.uid, address);
+          // The name of a bundle says what is in it, so one of another store is as good.
+          for (auto& [uri, store] : stores) {
+            if (packed.ok() || uri == job.store) continue;
+            absl::StatusOr<std::string> other = store.ReadBundle(job.uid, address);
+            if (other.ok()) packed = std::move(other);
+          }
+          return packed;
         },
         &without_code);
     if (!made.ok()) return made.status();

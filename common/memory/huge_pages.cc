@@ -1,5 +1,6 @@
 #include "common/memory/huge_pages.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -10,6 +11,8 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
+// This is MADV_POPULATE_READ, which Linux has since 5.14. Older headers do not name it.
+constexpr int kPopulateRead = 22;
 
 }  // namespace
 
@@ -21,6 +24,16 @@ void* AllocateLarge(size_t bytes) {
   // huge page stays in small pages.
   if (is_large && memory != nullptr) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return memory;
+}
+
+int FillMappedFile(int file, void* memory, size_t bytes) {
+  if (bytes >= kLargeBytes) {
+    // Where the kernel is too old for one of these requests, or grants only a part, the last call makes what is
+    // missing.
+    (void)madvise(memory, bytes, MADV_HUGEPAGE);
+    (void)madvise(memory, bytes, kPopulateRead);
+  }
+  return posix_fallocate(file, 0, static_cast<off_t>(bytes));
 }
 
 std::string WhyNoHugePages(const std::string& root) {

@@ -15,6 +15,11 @@ inline constexpr size_t kLargeBytes = size_t{4} << 20;
 // Returns null if there is no memory. It is thread-safe.
 void* AllocateLarge(size_t bytes);
 
+// Makes all pages of a file in memory that is mapped whole, as huge ones where the machine has such for files. They are
+// made through the mapping, because a file takes no advice: posix_fallocate() alone makes small ones. Returns 0, or the
+// number of the error if there is no room. `memory` begins the mapping, which may be one that only reads.
+int FillMappedFile(int file, void* memory, size_t bytes);
+
 // Returns why this machine gives no huge pages, or an empty text if it does. `root` is put before "/sys", for tests.
 std::string WhyNoHugePages(const std::string& root = "");
 

@@ -181,7 +181,11 @@ absl::StatusOr<BundleShelf::Progress> BundleShelf::Append(const std::string& add
   if (static_cast<int64_t>(data.size()) > bytes - offset) {
     return absl::InvalidArgumentError("data: goes on after the end of the bundle");
   }
-  if (absl::Status written = WriteAt(UnfinishedPath(address), offset, data); !written.ok()) return written;
+  if (absl::Status written = WriteAt(UnfinishedPath(address), offset, data); !written.ok()) {
+    if (!absl::IsResourceExhausted(written)) return written;
+    return absl::ResourceExhaustedError(absl::StrCat("the coordinator's disk has no room for a bundle (",
+                                                     written.message(), "): free some of it and submit again"));
+  }
   part.have += static_cast<int64_t>(data.size());
   part.at = options_.wall();
   return part.have < bytes ? Progress{part.have, false} : Complete(address);

@@ -136,6 +136,8 @@ struct Route {
     PriceBook prices = e.prices;
     KeepHeard(turn.state.prices, prices);
     turn.state.prices = std::move(prices);
+    // The fleet file may name another image for the pool's machines.
+    for (auto& [name, pool] : turn.state.pools) pool.unable = {};
     turn.Replan();
     return All();
   }

@@ -44,7 +44,8 @@ void AddJobFlags(CLI::App& app, CoordinatorServer::Options& options) {
   app.add_option(
          "--allow-code", options.allow_code,
          "off, on or unisolated: whether jobs may bring code of their own, such as a Python model. Each node has "
-         "the same flag, and only with `unisolated` there it runs such code without isolation beyond loopback. "
+         "the same flag, and only with `unisolated` there it runs such code without isolation beyond loopback. With "
+         "`off`, jobs of before that have such code get no more workers, and those that they have go on. "
          "Default: on where this coordinator is on loopback, else off")
       ->check(CLI::IsMember({common::kCodeOff, common::kCodeOn, common::kCodeUnisolated}));
   app.add_option("--store-endpoint", options.store_endpoints,

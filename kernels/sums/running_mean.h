@@ -8,9 +8,10 @@
 
 namespace rekindle::kernels {
 
-// Sets mean[i] += rate * (sum[i] / count - mean[i]), in double.
+// Sets mean[i] += rate * (sum[i] / count - mean[i]), in double. With the rate 1 that is exactly sum[i] / count.
 void MoveMean(const float* sum, int64_t n, double count, double rate, float* mean);
-// Sets mean[i] += rate * (sum[i] * unit / count - mean[i]), in double. `unit` is a power of two.
+// Sets mean[i] += rate * (sum[i] * unit / count - mean[i]), in double. `unit` is a power of two. With the rate 1 that
+// is exactly sum[i] * unit / count.
 void MoveMean(const int64_t* sum, double unit, int64_t n, double count, double rate, float* mean);
 
 }  // namespace rekindle::kernels

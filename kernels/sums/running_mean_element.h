@@ -7,7 +7,10 @@
 
 namespace rekindle::kernels {
 
+// With the rate 1 the old value has no part in the result. It may be so large that the sum would round the new one
+// away.
 REKINDLE_INLINE float MovedMean(float mean, double sum, double count, double rate) {
+  if (rate == 1) return static_cast<float>(sum / count);
   return static_cast<float>(mean + rate * (sum / count - mean));
 }
 

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from rekindle.checks.call import DIFFERS, EQUAL, PRECISIONS, REFUSED
+from rekindle.checks.call import DIFFERS, EQUAL, MOST_SAMPLES, PRECISIONS, REFUSED
 from rekindle.processes import environment
 
 CODES = {"equal": EQUAL, "differs": DIFFERS, "refused": REFUSED}
@@ -20,7 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m rekindle.check", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("folder", metavar="FOLDER", help="the folder from which the task is imported")
     parser.add_argument("task", metavar="module:function", help="the function that returns a rekindle.Task")
-    parser.add_argument("--micro-batch", type=_number(1, 4096), default=4, metavar="N", help="samples (4)")
+    parser.add_argument("--micro-batch", type=_number(1, MOST_SAMPLES), default=4, metavar="N", help="samples (4)")
     parser.add_argument("--seed", type=_number(0, (1 << 64) - 1), default=1, metavar="N", help="the job's seed (1)")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="what forward computes in (fp32)")
     parser.add_argument("--inexact", action="store_true", help="allow operators that are not deterministic")

@@ -104,12 +104,14 @@ class DataProcesses:
         more is thrown away when it is there."""
         with self._lock:
             left = list(wanted)
-            for job in self._jobs:
+            for job in list(self._jobs):
                 if job.taken:
                     continue
                 job.dropped = job.wanted not in left
                 if not job.dropped:
                     left.remove(job.wanted)
+                elif job.answered:
+                    self._throw_away(job)
             self._expected = deque(left)
             self._advance()
 
@@ -203,9 +205,13 @@ class DataProcesses:
         else:
             job.descriptor = descriptors[0]
         if job.dropped:
-            self._jobs.remove(job)
-            for descriptor in descriptors:
-                os.close(descriptor)
+            self._throw_away(job)
+
+    def _throw_away(self, job: _Job) -> None:
+        """Forgets a batch that was made and that nobody will take. The caller holds the lock."""
+        self._jobs.remove(job)
+        if job.descriptor >= 0:
+            os.close(job.descriptor)
 
 
 def _ended(worker: _Worker) -> Refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import numbers
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -214,9 +215,9 @@ class Model:
 
 def _count(count: Any) -> int:
     value = count.item() if isinstance(count, torch.Tensor) and count.numel() == 1 else count
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or value < 0:
+    # Numbers of numpy are no int and no float of Python's, but numbers.
+    whole = isinstance(value, numbers.Integral) or (isinstance(value, numbers.Real) and float(value).is_integer())
+    if not whole or value < 0:
         raise Refused(f"the count of the loss is {count!r}; give the whole number of items in the sum", kind="loss")
     return int(value)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from rekindle import compiled
 from rekindle.errors import Refused
 from rekindle.messages import VERSION
 
@@ -87,3 +88,4 @@ def apply(settings: Settings) -> None:
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.allow_tf32 = False
+    compiled.make_steady()

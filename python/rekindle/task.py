@@ -13,12 +13,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rekindle.errors import Refused, kind_of, said, user_lines
+from rekindle.running.checked import Limit
 
 if TYPE_CHECKING:
     import torch
 
 Rule = Literal["mean", "first", "frozen"]
 RULES = ("mean", "first", "frozen")
+# What a group of parameters may have for itself.
+_GROUP_OPTIONS = {"learning_rate": Limit(0, 100), "weight_decay": Limit(0, 100)}
 # Says whether this process has loaded a task, as those do that compute for others.
 _loaded = False
 HOW_TO_WRITE = ("write: def task(): return rekindle.Task(Model(), data=train_set, loss=lambda m, b: "
@@ -42,13 +45,14 @@ class Task:
 
     `data` and `validation` have a length and give a sample for a number, and `collate` makes a batch of a list of
     samples. `loss(module, batch)` returns a Sum. `buffers` says for names, or patterns of names, of buffers whether
-    their new value is the mean over the micro-batches of a step, that of the first, or not taken. `groups` has options
-    of the optimizer for patterns of names. `couples_samples` says that the loss of a sample depends on the others of
-    its micro-batch."""
+    their new value is the mean over the micro-batches of a step, that of the first, or not taken. `groups` has a
+    `learning_rate` and a `weight_decay` for patterns of names of parameters; the first pattern that matches decides.
+    The learning rate goes up and down with the schedule as that of the job does. `couples_samples` says that the loss
+    of a sample depends on the others of its micro-batch."""
 
     def __init__(self, module: torch.nn.Module, *, data: Any, loss: Callable[[Any, Any], Sum], validation: Any = None,
                  collate: Callable[[list[Any]], Any] | None = None, buffers: Mapping[str, Rule] | None = None,
-                 groups: Mapping[str, Mapping[str, float | str]] | None = None, couples_samples: bool | None = None,
+                 groups: Mapping[str, Mapping[str, float]] | None = None, couples_samples: bool | None = None,
                  data_workers: int | None = None) -> None:
         self.module = _checked_module(module)
         self.data = _checked_data("data", data)
@@ -107,16 +111,27 @@ def _checked_buffers(buffers: Mapping[str, Rule] | None) -> dict[str, Rule]:
     return dict(buffers or {})
 
 
-def _checked_groups(groups: Mapping[str, Mapping[str, float | str]] | None) -> dict[str, dict[str, float | str]]:
+def _checked_groups(groups: Mapping[str, Mapping[str, float]] | None) -> dict[str, dict[str, float]]:
     if groups is not None and not isinstance(groups, Mapping):
         raise Refused(f"groups is of type {type(groups).__name__}; give a dict of patterns and options")
     for pattern, options in (groups or {}).items():
-        if not isinstance(pattern, str) or not isinstance(options, Mapping) or not all(
-                isinstance(name, str) and isinstance(value, (bool, int, float, str))
-                for name, value in options.items()):
+        if not isinstance(pattern, str) or not isinstance(options, Mapping):
             raise Refused(f"groups has {pattern!r}: {options!r}; give a pattern of names and a dict of options, such "
                           "as {'*.bias': {'weight_decay': 0.0}}")
-    return {pattern: dict(options) for pattern, options in (groups or {}).items()}
+        for name in options:
+            if name not in _GROUP_OPTIONS:
+                fix = "write learning_rate" if name == "lr" else "set it for all in the optimizer of the job"
+                raise Refused(f"groups has {name!r} for {pattern!r}, and a group can have its own learning_rate and "
+                              f"weight_decay; {fix}")
+    return {pattern: {name: _checked_option(pattern, name, value) for name, value in options.items()}
+            for pattern, options in (groups or {}).items()}
+
+
+def _checked_option(pattern: str, name: str, value: Any) -> float | bool:
+    # True and False say whether the weight decay of the job applies.
+    if name == "weight_decay" and isinstance(value, bool):
+        return value
+    return _GROUP_OPTIONS[name].check(f"{name} of {pattern!r} in groups", value)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ PROGRAMS = ("rekindle", "rekindle-checkpoint", "rekindle-coordinator", "rekindle
 # A build without Arrow or CUDA has no such plugin. The libraries that a plugin loads come from packages that a user
 # installs beside this one, if they are to be used at all.
 PLUGINS = ("librekindle_cuda.so", "librekindle_objects.so")
+# Parts of these packages are compiled into the programs.
+HEADERS = ("libcli11-dev", "libcpp-httplib-dev", "nlohmann-json3-dev")
 MOST_BYTES = 25_000_000
 # PyTorch takes these libraries from the machine too, so they are there.
 OF_THE_COMPILER = re.compile(r"^lib(stdc\+\+|gcc_s)\.so")
@@ -50,11 +52,53 @@ def libraries(program):
     return {name: path for name, path in found.items() if not OF_THE_COMPILER.match(name)}
 
 
+def package_of(library):
+    """Returns the package of the system that has installed a library."""
+    path = os.path.realpath(library)
+    # Where /lib is a link to /usr/lib, a package may know its files by either name.
+    for name in dict.fromkeys((path, path.removeprefix("/usr"), str(library))):
+        found = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True)
+        if found.returncode == 0:
+            return found.stdout.partition(":")[0]
+    raise Unfit(f"no package of this machine has {path}, so its licence is not known; build with the libraries that "
+                "scripts/bootstrap installs")
+
+
+def notices(libraries_of_system):
+    """Returns {name: text} of the licences under which the libraries, and what is in the programs, may be passed on."""
+    found = {path.name: path.read_bytes() for path in sorted(PACKAGE.parent.glob("third_party/*/*LICENSE*"))}
+    for package in sorted({*HEADERS, *map(package_of, libraries_of_system)}):
+        path = pathlib.Path("/usr/share/doc", package, "copyright")
+        if not path.exists():
+            raise Unfit(f"{path} is missing, which has the licence of {package}; install that package with its "
+                        "documentation")
+        found[f"{package}.txt"] = path.read_bytes()
+    return found
+
+
+def keep_own_search(path):
+    """Takes the folders of this machine out of the search path for libraries of a program or plugin.
+
+    The shorter search path is written over the longer one, so nothing else moves."""
+    shown = subprocess.run(["readelf", "--dynamic", "--wide", path], check=True, capture_output=True, text=True).stdout
+    for search in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", shown):
+        kept = ":".join(part for part in search.split(":") if part.startswith("$ORIGIN"))
+        if kept == search:
+            continue
+        data, old = pathlib.Path(path).read_bytes(), b"\0" + search.encode() + b"\0"
+        if data.count(old) != 1:
+            raise Unfit(f"{path} has the search path {search}, which cannot be written over")
+        pathlib.Path(path).write_bytes(data.replace(old, b"\0" + kept.encode().ljust(len(search), b"\0") + b"\0"))
+
+
 def stage(build, folder):
-    """Puts the programs, the plugins and their libraries into `folder`, without debugging symbols."""
+    """Puts the programs, the plugins and their libraries into `folder`, without debugging symbols.
+
+    Returns the libraries' paths on this machine."""
     (folder / "bin").mkdir()
     (folder / "lib").mkdir()
     names = [*PROGRAMS, *(name for name in PLUGINS if (build / "bin" / name).exists())]
+    copied = set()
     for name in names:
         built = build / "bin" / name
         if not built.exists():
@@ -66,9 +110,12 @@ def stage(build, folder):
             for library, path in libraries(built).items():
                 if "/site-packages/" not in path:
                     shutil.copy2(os.path.realpath(path), folder / "lib" / library)
+                    copied.add(path)
+            keep_own_search(staged)
     for name in PROGRAMS:
         if is_elf(folder / "bin" / name):
             check_search(folder, name)
+    return copied
 
 
 def check_search(folder, name):
@@ -95,7 +142,7 @@ def needed_glibc(folder):
 
 
 def metadata(project, tag):
-    """Returns {name: text} of the files that describe the wheel."""
+    """Returns {name: text} of the files that describe the wheel, without the licences of what it bundles."""
     lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {project['version']}",
              f"Summary: {project['description']}", f"Requires-Python: {project['requires-python']}"]
     lines += [f"Requires-Dist: {need}" for need in project["dependencies"]]
@@ -158,7 +205,7 @@ def make(build, folder):
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         staged = pathlib.Path(scratch)
-        stage(build, staged)
+        licences = notices(stage(build, staged))
         system = "_".join(["manylinux", *map(str, needed_glibc(staged)), platform.machine()])
         tag = f"py3-none-{system}"
         full = f"{project['name']}-{project['version']}"
@@ -168,6 +215,8 @@ def make(build, folder):
             archive.add(name, path.read_bytes(), 0o755 if "/bin/" in name else 0o644)
         for name, text in metadata(project, tag).items():
             archive.add(f"{full}.dist-info/{name}", text.encode())
+        for name, text in licences.items():
+            archive.add(f"{full}.dist-info/licenses/libraries/{name}", text)
         archive.close(f"{full}.dist-info/RECORD")
     check_size(wheel)
     return wheel

@@ -112,6 +112,25 @@ class BundlesTest(ClusterTest):
         wait_until(lambda: steps_done(cluster) > before, 120, "more steps", poll=0.05)
         self.assertEqual((unpacked / "parts.py").read_bytes(), content)
 
+    def test_a_bundle_that_a_node_cannot_get_is_told(self):
+        cluster = self.start(("n1",))
+        job = self.submitted(cluster, self.project(steps=4000))
+        address = job["status"]["resolved_spec"]["model"]["bundle"]
+        wait_until(lambda: cluster.status("job")["checkpoint_step"] > 0, 120, "a checkpoint", poll=0.1)
+        kept = cluster.coordinator_data() / "bundles" / address
+        aside = kept.with_name("aside")
+        kept.rename(aside)
+        cluster.nodes["n1"].kill(wipe=True)
+        cluster.nodes["n1"].start()
+        wait_until(lambda: "does not have the bundle" in cluster.status("job")["reason"], 120, "the reason", poll=0.1)
+        told = [event["text"] for event in cluster.cli("events", "job")["events"] if event["kind"] == "not_started"]
+        self.assertEqual(len(told), 1, told)
+        self.assertIn("node n1 cannot start a trainer: the coordinator does not have the bundle", told[0])
+        aside.rename(kept)
+        wait_until(lambda: cluster.status("job")["state"] == "RUNNING", 120, "that it runs", poll=0.1)
+        self.assertNotIn("cannot start", cluster.status("job")["reason"])
+        cluster.cli("cancel", "job", "--discard")
+
     def test_backup_and_recover_bring_the_code_back(self):
         cluster = self.start(("n1",))
         job = self.submitted(cluster, self.project(steps=4000))

@@ -160,11 +160,32 @@ class IsolationTest(ClusterTest):
         self.running.submit(self.own("attacker", "secret"))
         status = self.await_end(self.running, "attacker", state="FAILED")
         self.assertIn("the token [TEST_TOKEN] is wrong", status["reason"])
+        code = self.node_folder().with_name("n1.code")
+        wait_until(lambda: list(code.glob("[0-9a-f]*")) == [], 30, "the job's folder to be removed")
         everything = json.dumps([status, self.running.events("attacker"), self.log("attacker")])
         self.assertNotIn(TOKEN, everything)
         for path in pathlib.Path(self.running.dir).rglob("*"):
             if path.is_file() and path.name != "env_from":
                 self.assertNotIn(TOKEN.encode(), path.read_bytes(), path)
+
+    def test_code_that_ran_away_ends_where_nobody_is_left_to_end_it(self):
+        self.start()
+        self.write_targets()
+        self.running.submit(self.own("attacker", "quick", steps=100_000))
+        wait_until(lambda: "attacks done" in self.log("attacker"), 180, "the attacks")
+        uid = self.uid_of_job()
+        node = self.running.nodes["n1"]
+        # The warm process would end what has run away. The job's code may kill it.
+        [record] = self.node_folder().glob("warm/*.json")
+        os.kill(json.loads(record.read_text())["pid"], 9)
+        # The kernel kills an agent whose init has ended.
+        for pid in node.pids("init"):
+            os.kill(pid, 9)
+        wait_until(lambda: not node.pids("agent"), 30, "the agent to end")
+        self.assertTrue(processes_of(uid))
+        node.kill_trainers()
+        wait_until(lambda: not processes_of(uid), 30, "the job's processes to end")
+        wait_until(lambda: not node.pids("watch-code"), 30, "the process that has ended them to end")
 
     def test_the_next_agent_takes_over_what_is_there(self):
         self.start()

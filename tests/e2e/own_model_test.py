@@ -128,7 +128,7 @@ class OwnModelTest(ClusterTest):
                    "the trainer and its process to end", poll=0.02)
 
     def test_buffers_and_noise_do_not_depend_on_the_workers(self):
-        for task in ("models:mixed_alike", "models:noisy", "models:memory"):
+        for task in ("models:mixed", "models:noisy", "models:memory"):
             with self.subTest(task):
                 cluster = self.start(("n1", "n2"))
                 cluster.submit(self.job(task, workers=2))
@@ -138,14 +138,11 @@ class OwnModelTest(ClusterTest):
 
     def test_what_does_not_fit_the_job_is_refused_before_anything_is_trained(self):
         cluster = self.start(("n1",))
-        for name, task, training, words in (
-                ("groups", "models:mixed", {}, "learning_rate"),
-                ("coupled", "models:mixed_alike", {"micro_batch": "auto"}, "training.micro_batch"),
-                ("drawn", "failing:draws", {}, "the buffer queue")):
+        for name, task, words in (("groups", "refused:option_of_a_group", "learning_rate"),
+                                  ("drawn", "failing:draws", "the buffer queue")):
             with self.subTest(name):
                 job = self.job(task, workers=1)
                 job["name"] = name
-                job["spec"]["training"].update(training)
                 cluster.submit(job)
                 status = self.await_end(cluster, name, state="FAILED")
                 self.assertIn(words, status["reason"])

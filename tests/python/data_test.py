@@ -74,6 +74,17 @@ class DataTest(ChildTest):
         # The memory of the last batch, and of one that was made ahead, may still be there.
         self.assertLessEqual(len(os.listdir(f"/proc/{trainer.pid}/fd")), opened + 2)
 
+    def test_nothing_is_left_of_batches_that_were_ready_when_others_were_expected(self):
+        trainer = self.ready("models:noisy", prefetch=3)
+        opened = len(os.listdir(f"/proc/{trainer.pid}/fd"))
+        for turn in range(10):
+            trainer.expect([(at, [at + turn]) for at in range(3)])
+            # The one data process makes the expected batches before this one, so their answers come first.
+            trainer.compute([50], index=9)
+        trainer.expect([])
+        trainer.compute([51], index=9)
+        self.assertLessEqual(len(os.listdir(f"/proc/{trainer.pid}/fd")), opened + 2)
+
     def test_samples_are_made_in_processes_of_their_own(self):
         trainer = self.ready("processes:task", data_workers=3)
         below = set(processes_below(trainer.pid))

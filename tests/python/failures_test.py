@@ -7,7 +7,12 @@ import unittest
 
 from base import ChildTest
 
+import numpy
+import torch
+
 from rekindle import processes
+from rekindle.errors import Refused
+from rekindle.model_process import _count
 from trainer import Trainer
 
 
@@ -21,6 +26,15 @@ class OnInput(Trainer):
                 stdin=its, env=processes.environment(), stdout=log, stderr=log)
         self.process.returncode = 0
         return self.process.pid
+
+
+class CountTest(unittest.TestCase):
+    def test_a_count_may_be_any_whole_number(self):
+        for count in (4, 4.0, numpy.int64(4), numpy.float32(4), torch.tensor(4), torch.tensor([4.0])):
+            self.assertEqual((_count(count), type(_count(count))), (4, int))
+        for count in (2.5, -1, math.nan, math.inf, "4", None, numpy.float32(0.5), torch.ones(2), 4j):
+            with self.assertRaisesRegex(Refused, "give the whole number of items"):
+                _count(count)
 
 
 class FailuresTest(ChildTest):

@@ -56,6 +56,11 @@ class ProgressTest(unittest.TestCase):
         silent = f"{clear}{line}5m 50s  no step for 30s{clear}"
         self.assertEqual(stream.getvalue(), f"{clear}{line}6m 20s{silent}rekindle: a line that stays\n{silent}")
 
+    def test_a_loss_that_is_not_finite(self):
+        stream = io.StringIO()
+        Progress(stream, lambda: self.now).show(self.job(step=3, loss="NaN"))
+        self.assertEqual(stream.getvalue(), "step 3/200  loss nan\n")
+
     def test_a_process_without_standard_error(self):
         progress = Progress(None)
         progress.say("nobody reads this")

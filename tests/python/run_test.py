@@ -157,6 +157,27 @@ class RunTest(StandInTest):
         with self.assertRaisesRegex(rekindle.Refused, "did not start: the folder is too long.*set XDG_STATE_HOME"):
             self.run_task()
 
+    def test_state_that_cannot_be_written(self):
+        self.run_task()
+        [jobs] = self.folder.glob("state/rekindle/run/*/jobs")
+        shutil.rmtree(jobs)
+        jobs.touch()
+        with self.assertRaisesRegex(rekindle.Refused, "cannot be written .*set XDG_STATE_HOME"):
+            self.run_task()
+        jobs.unlink()
+        (jobs / "new.json.new").mkdir(parents=True)
+        with self.assertRaisesRegex(rekindle.Refused, r"new\.json, a part .* cannot be written \(Is a directory\)"):
+            self.run_task(name="new")
+
+    def test_weights_that_cannot_be_written(self):
+        self.run_task()
+        [weights] = self.folder.glob("state/rekindle/run/*/weights")
+        shutil.rmtree(weights)
+        weights.touch()
+        result, printed = self.run_task()
+        self.assertEqual((result.digest, result.path), ("abc", None))
+        self.assertRegex(printed, "there are no weights of job small: .*weights: File exists")
+
     def test_programs_that_are_not_there(self):
         for environment, words in (({"REKINDLE_BIN": str(self.folder)}, "REKINDLE_BIN is"),
                                    ({"REKINDLE_BIN": "", "PATH": str(self.folder)}, "neither in the package nor")):

@@ -52,6 +52,8 @@ class TaskTest(ChildTest):
                              ("generator", "generator", "__len__"), ("empty", "no samples"),
                              ("module_class", "the class ReLU"), ("parallel", "wrapped in DataParallel"),
                              ("unknown_rule", "'median'", "'first'"), ("many_workers", "1000", "1 to 64"),
+                             ("option_of_a_group", "'lr' for 'weight'", "write learning_rate"),
+                             ("value_of_a_group", "learning_rate of 'weight' in groups is -1.0", "from 0 to 100"),
                              ("no_loss", "loss is of type NoneType", "rekindle.Sum")):
             with self.subTest(task):
                 failed = self.refused(f"refused:{task}", *words)

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,25 @@ class Fake(Wheels):
         with self.assertRaisesRegex(wheel.Unfit, "25 are the most; its largest files are rekindle/bin/rekindle-worker"):
             wheel.make(build, self.folder)
 
+    def test_search_paths_of_this_machine_are_taken_out(self):
+        path = self.folder / "plugin.so"
+        own = "$ORIGIN/../../pyarrow"
+        for search, kept in ((f"/home/somebody/lib:{own}:/opt/lib", own), (own, own), ("/opt/lib", "")):
+            subprocess.run(["c++", "-shared", "-o", path, "-x", "c++", "/dev/null", f"-Wl,-rpath,{search}"], check=True)
+            wheel.keep_own_search(path)
+            shown = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
+            self.assertRegex(shown, rf"R(UN)?PATH\).*\[{re.escape(kept)}\]")
+            self.assertNotIn(b"/opt", path.read_bytes())
+
+    def test_each_library_comes_with_its_licence(self):
+        found = wheel.libraries("/usr/bin/readelf")
+        texts = wheel.notices(found.values())
+        self.assertTrue(texts)
+        for name, text in texts.items():
+            self.assertRegex(text.lower(), rb"licen[cs]e", name)
+        with self.assertRaisesRegex(wheel.Unfit, "no package of this machine has .*/wheel_test.py"):
+            wheel.notices([__file__])
+
     def test_a_program_that_is_missing_is_named(self):
         build = pretend(self.folder / "build")
         (build / "bin" / "rekindle-own-trainer").unlink()
@@ -110,6 +130,10 @@ class Real(Wheels):
             loaded = wheel.libraries(package / "bin" / name)
             self.assertEqual({str(package)}, {os.path.dirname(os.path.dirname(os.path.realpath(path)))
                                          for path in loaded.values()}, name)
+            shown = subprocess.run(["readelf", "-d", package / "bin" / name], capture_output=True, text=True).stdout
+            self.assertNotRegex(shown, r"PATH\).*\[[^$]", name)
+        licences = [path.name for path in package.parent.glob("rekindle-*.dist-info/licenses/libraries/*.txt")]
+        self.assertTrue([name for name in licences if "grpc" in name], licences)
         # The wheel has no rekindle-trainer, and an agent does without it. This one hears of no coordinator.
         done = run(environment / "bin" / "rekindle-worker", "agent", "--dir", self.folder / "node", "--coordinator",
                    "127.0.0.1:1", "--node", "n", "--device", "cpu", "--end-unless-heard", "0.1")

@@ -1,8 +1,8 @@
 """Tests that rekindle.hf trains what HF's Trainer trains, and that the page names every field of TrainingArguments.
 
-usage: hf_trainer_test.py [write]
+usage: hf_trainer_test.py [write | NAME...]
 
-With `write` it writes the table of the page anew."""
+With `write` it writes the table of the page anew. A NAME is that of a class of tests, or of one test in it."""
 import dataclasses
 import os
 import pathlib
@@ -32,39 +32,15 @@ except packages.Missing as why:
 import hf_train  # noqa: E402
 import rekindle  # noqa: E402
 import run_base  # noqa: E402
+import sample_order  # noqa: E402
 import transformers  # noqa: E402
 from rekindle import hf, randomness  # noqa: E402
-from rekindle.hf import arguments, names  # noqa: E402
+from rekindle.hf import arguments, model, names  # noqa: E402
 from rekindle.memory import views  # noqa: E402
 
 PAGE = ROOT / "docs" / "own-models-hf.md"
 BEGIN, END = "<!-- table of fields -->\n", "<!-- /table of fields -->\n"
 NEAR = 1e-4
-
-
-def order(seed, samples, count):
-    """Returns the numbers of the first `count` samples of a run, as worker/data/samples/permutation.cc draws them."""
-    half = max(1, (max(1, (samples - 1).bit_length()) + 1) // 2)
-    mask = (1 << half) - 1
-
-    def encrypt(value, keys):
-        left, right = value >> half, value & mask
-        for key in keys:
-            left, right = right, left ^ (randomness.splitmix64(right ^ key) & mask)
-        return left << half | right
-
-    drawn = []
-    for place in range(count):
-        epoch, value = divmod(place, samples)
-        key, keys = randomness.splitmix64(randomness.splitmix64(seed) ^ epoch), []
-        for _ in range(8):
-            key = randomness.splitmix64(key)
-            keys.append(key)
-        value = encrypt(value, keys)
-        while value >= samples:
-            value = encrypt(value, keys)
-        drawn.append(value)
-    return drawn
 
 
 class InOrder(transformers.Trainer):
@@ -106,9 +82,8 @@ class Optimizer:
         self.targets = views(peer.weights, entries)
         chosen = []
         for entry, weight in zip(entries, self.weights):
-            decay = read.optimizer.weight_decay if entry.decay else 0.0
-            decay = groups.get(entry.name, {}).get("weight_decay", decay)
-            chosen.append({"params": [weight], "weight_decay": decay})
+            decays = groups.get(entry.name, {}).get("weight_decay", entry.decay)
+            chosen.append({"params": [weight], "weight_decay": read.optimizer.weight_decay if decays else 0.0})
         optimizer = read.optimizer
         self.adam = torch.optim.AdamW(chosen, lr=1.0, betas=(optimizer.beta1, optimizer.beta2), eps=optimizer.epsilon)
 
@@ -137,7 +112,7 @@ class HfTrainerTest(base.ChildTest):
         initial = {name: trainer.part(trainer.weights, name).clone() for name in trainer.names}
         randomness.seed_task(read.seed)
         made = hf.task(hf_train.model_init, hf_train.args, train_dataset=hf_train.train_set)
-        optimizer = Optimizer(trainer, read, made.groups)
+        optimizer = Optimizer(trainer, read, made.groups or {})
         losses = []
         for step in range(read.steps):
             total, count, sums = 0.0, 0, None
@@ -164,13 +139,13 @@ class HfTrainerTest(base.ChildTest):
                 self.addCleanup(setattr, hf_train, "args", hf_train.args)
                 hf_train.args = args
                 read = arguments.read(args, len(hf_train.train_set))
-                drawn = order(read.seed, len(hf_train.train_set), read.steps * read.batch)
+                drawn = sample_order.drawn(read.seed, len(hf_train.train_set), read.steps * read.batch)
                 losses, initial = self.trained_by_model_process("hf_train:hf.model_init.args.train_set", read, drawn)
                 self.assert_near(losses, trained_by_hf(args, drawn, initial))
 
     def test_fifty_steps_of_a_job_are_those_of_hf(self):
         args = hf_train.args
-        drawn = order(args.seed, len(hf_train.train_set), 600)
+        drawn = sample_order.drawn(args.seed, len(hf_train.train_set), 600)
         with tempfile.TemporaryDirectory(prefix="rekindle-hf-") as folder:
             self.use_environment({"XDG_STATE_HOME": folder,
                                 "REKINDLE_BIN": str(pathlib.Path(run_base.real_program()).parent),
@@ -182,6 +157,75 @@ class HfTrainerTest(base.ChildTest):
         patched = mock.patch.dict(os.environ, environment)
         patched.start()
         self.addCleanup(patched.stop)
+
+
+class LossTest(unittest.TestCase):
+    """Compares losses with those of the Trainer's own compute_loss(), for one micro-batch in a step."""
+
+    def assert_alike(self, module, batch, function=None, **fields):
+        args = dataclasses.replace(hf_train.args, **fields)
+        ours = model.make(lambda: module, args, [batch], compute_loss_func=function).loss(module.eval(), batch)
+        trainer = transformers.Trainer(module, args, train_dataset=[batch], compute_loss_func=function)
+        count = trainer._get_num_items_in_batch([batch], "cpu")
+        theirs = trainer.compute_loss(module, dict(batch), num_items_in_batch=count)
+        self.assertAlmostEqual(float(ours.loss_sum) / int(ours.count), float(theirs), 5)
+        return ours
+
+    def translator(self):
+        torch.manual_seed(1)
+        return transformers.T5ForConditionalGeneration(transformers.T5Config(
+            vocab_size=16, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0))
+
+    def classifier(self, **fields):
+        torch.manual_seed(1)
+        return transformers.BertForSequenceClassification(transformers.BertConfig(
+            vocab_size=16, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+            num_labels=3, **fields))
+
+    def test_labels_of_an_encoder_and_decoder_are_not_shifted(self):
+        ids = torch.arange(10).view(2, 5) + 1
+        batch = {"input_ids": ids, "decoder_input_ids": ids.flip(1), "labels": ids.clone()}
+        batch["labels"][0, :2] = -100
+        for fields in ({}, {"label_smoothing_factor": 0.2}):
+            self.assertEqual(self.assert_alike(self.translator(), batch, **fields).count, 8)
+
+    def test_samples_with_several_labels_are_not_smoothed(self):
+        batch = {"input_ids": torch.arange(8).view(2, 4), "labels": torch.tensor([[1.0, 0, 1], [0, 1, 0]])}
+        self.assert_alike(self.classifier(problem_type="multi_label_classification"), batch,
+                          label_smoothing_factor=0.2)
+
+    def test_a_loss_function_is_told_what_the_trainer_tells_it(self):
+        told = []
+
+        def function(outputs, labels, num_items_in_batch=None):
+            told.append(num_items_in_batch if num_items_in_batch is None else int(num_items_in_batch))
+            return outputs["logits"].square().sum() / (num_items_in_batch or 2)
+
+        ids = torch.arange(8).view(2, 4)
+        self.assert_alike(self.classifier(), {"input_ids": ids, "labels": torch.tensor([0, -100])}, function)
+        self.assert_alike(self.classifier(), {"input_ids": ids}, function)
+        self.assertEqual(told, [1, 1, None, None])
+
+    def test_labels_that_cannot_be_counted(self):
+        ours = model._Loss(self.classifier(), hf_train.args, None)
+        self.assertIsNone(ours._count({"labels": [{"boxes": torch.ones(1, 4)}]}))
+
+    def test_a_compiled_module_is_taken_as_what_it_is(self):
+        module = self.classifier()
+        # HF's Trainer decays this vector because of its name, and Rekindle by itself does not.
+        module.scale = torch.nn.Parameter(torch.ones(3))
+        for made in (model.make(lambda: made, hf_train.args, [0]) for made in (module, torch.compile(module))):
+            self.assertEqual(made.groups, {"scale": {"weight_decay": True}})
+            self.assertIn("attention_mask", made.collate._columns)
+            self.assertEqual(made.loss._takes_count, model._takes_count(module))
+
+    def test_options_of_activation_checkpointing_that_are_not_pytorchs(self):
+        args = dataclasses.replace(hf_train.args, activation_checkpointing=True,
+                                   activation_checkpointing_kwargs={"every_n_layers": 2})
+        module = hf_train.model_init()
+        with mock.patch.object(module, "activation_checkpointing_enable") as enable:
+            model.make(lambda: module, args, [0])
+        enable.assert_called_once_with(activation_checkpointing_kwargs={"use_reentrant": False}, every_n_layers=2)
 
 
 class TableTest(unittest.TestCase):
@@ -236,6 +280,14 @@ class RefusalTest(unittest.TestCase):
         self.refused("data_collator is <lambda>, which has no name", data_collator=lambda items: items)
         self.refused("args is an object", args=dataclasses.replace(hf_train.args, max_steps=3))
 
+    def test_data_without_a_length(self):
+        class Stream(torch.utils.data.IterableDataset):
+            pass
+
+        stream = Stream()
+        with mock.patch.object(hf_train, "stream", stream, create=True):
+            self.refused("train_dataset is of type Stream, which has no length", train_dataset=stream)
+
     def test_arguments(self):
         def args(**fields):
             return dataclasses.replace(hf_train.args, **fields)
@@ -250,6 +302,9 @@ class RefusalTest(unittest.TestCase):
         chosen = read(args(optim="adafactor", lr_scheduler_type="polynomial"), 60, optimizer=rekindle.Lion(),
                       schedule=rekindle.Constant())
         self.assertEqual((chosen.optimizer, chosen.schedule), (rekindle.Lion(), rekindle.Constant()))
+        for limit, kept in ((None, 2), (0, 2), (5, 5)):
+            read_one = read(args(save_strategy="steps", save_steps=7, save_total_limit=limit), 60)
+            self.assertEqual(read_one.checkpoint, rekindle.Checkpoint(every_steps=7, keep_last=kept))
 
     def test_a_name_that_is_gone(self):
         with self.assertRaisesRegex(rekindle.Refused, "has no gone, which is the args of the job"):
@@ -258,4 +313,4 @@ class RefusalTest(unittest.TestCase):
 
 WRITES = sys.argv[1:] == ["write"]
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *(["TableTest.test_the_page_has_the_table"] if WRITES else [])])
+    unittest.main(argv=[sys.argv[0], *(["TableTest.test_the_page_has_the_table"] if WRITES else sys.argv[1:])])

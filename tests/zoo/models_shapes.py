@@ -1,4 +1,4 @@
-"""Modules and data whose form is unusual: hooks, parametrizations, memory formats, collates, losses and counts."""
+"""Modules and data whose form is unusual: hooks, parametrizations, memory formats, collates, losses, counts, rates."""
 
 import torch
 from torch import nn
@@ -220,6 +220,14 @@ def transposed_parameter():
             return self.scale * functional.linear(x, self.weight, self.column)
 
     return rekindle.Task(Transposed(), data=samples.vectors(), loss=samples.classify)
+
+
+@model("rates_by_name")
+def rates_by_name():
+    module = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 3))
+    return rekindle.Task(module, data=samples.vectors(), loss=samples.classify, groups={
+        "0.*": {"learning_rate": 2e-4, "weight_decay": 0.3}, "*.bias": {"weight_decay": True},
+        "4.weight": {"learning_rate": 5e-3, "weight_decay": False}})
 
 
 @model("stopped_gradient")

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct ParameterInfo {
   int64_t size = 0;
   // `decay` says whether weight decay applies, as it does to matrices.
   bool decay = false;
+  // `rate` multiplies the learning rate of each step for this parameter. `own_weight_decay` takes the place of `decay`
+  // and of the job's weight decay.
+  double rate = 1;
+  std::optional<double> own_weight_decay = std::nullopt;
   // A parameter whose `momentum` is above 0 is a buffer, such as the running statistics of batch norm. A buffer is not
   // trained. Backward delivers the micro-batch's statistic for it, and `momentum` is the share by which the buffer
   // moves towards the mean of these statistics over the step (see buffers.h).

@@ -1,8 +1,10 @@
 #include "worker/user_code/code_setting.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/process/command.h"
+#include "common/process/process.h"
 #include "common/text/printable.h"
 
 namespace rekindle::user_code {
@@ -20,6 +23,8 @@ constexpr uint64_t kThreadsOfAll = 512;
 constexpr uint64_t kThreadsPerCore = 16;
 constexpr uint64_t kMostThreads = 8192;
 constexpr int kMostLinks = 8;
+// An interpreter on a disk that is busy takes long to start, and that must not make code run without isolation.
+constexpr double kProbeSeconds = 60;
 
 // What any program needs. Of /etc it is what tells names, hosts, certificates and where libraries are, and no secret.
 constexpr const char* kSystem[] = {"/usr",
@@ -70,6 +75,21 @@ std::string ValueOf(const std::vector<std::string>& environment, const std::stri
   return "";
 }
 
+// Returns the folders that a variable of an environment lists, such as PYTHONPATH.
+std::vector<std::string> FoldersIn(const std::vector<std::string>& environment, const std::string& name) {
+  std::vector<std::string> folders = absl::StrSplit(ValueOf(environment, name), ':');
+  std::erase_if(folders, [](const std::string& each) { return !absl::StartsWith(each, "/") || each == "/"; });
+  return folders;
+}
+
+// Returns where the package rekindle is, or an empty text if that is with the interpreter.
+std::string PackageIn(const std::vector<std::string>& environment) {
+  for (const std::string& folder : FoldersIn(environment, "PYTHONPATH")) {
+    if (access((folder + "/rekindle/__init__.py").c_str(), F_OK) == 0) return folder + "/rekindle";
+  }
+  return "";
+}
+
 void AddProgram(const std::string& program, std::vector<std::string>& folders) {
   const std::string prefix = FolderOf(FolderOf(program));
   if (prefix.empty()) return;
@@ -110,6 +130,7 @@ absl::Status TryConfined(const CodeSetting& setting) {
                                               // Python finds its standard library before it runs anything.
                                               has_python ? "import json" : ":"},
                                      .environment = EnvironmentOf(setting, own, {}, {}),
+                                     .limit_seconds = kProbeSeconds,
                                      .confine = [&](common::SpawnOptions* spawn) { (*confinement)->AddTo(spawn); }});
   if (!ran.ok()) return ran.status();
   if (ran->status.code == 0) return absl::OkStatus();
@@ -159,13 +180,10 @@ std::vector<std::string> InterpreterFolders(const std::string& interpreter) {
 FileRules RulesOf(const CodeSetting& setting, const std::vector<std::string>& own_environment) {
   FileRules rules;
   rules.readable.assign(std::begin(kSystem), std::end(kSystem));
-  for (std::string& folder : InterpreterFolders(setting.interpreter)) rules.readable.push_back(std::move(folder));
+  rules.programs = InterpreterFolders(setting.interpreter);
   // The agent's user says where the package rekindle is.
   for (const char* name : {"PYTHONPATH", "LD_LIBRARY_PATH"}) {
-    const std::vector<std::string> folders = absl::StrSplit(ValueOf(own_environment, name), ':');
-    for (const std::string& folder : folders) {
-      if (absl::StartsWith(folder, "/") && folder != "/") rules.readable.push_back(folder);
-    }
+    for (std::string& folder : FoldersIn(own_environment, name)) rules.readable.push_back(std::move(folder));
   }
   rules.readable.insert(rules.readable.end(), setting.data_roots.begin(), setting.data_roots.end());
   if (!setting.task_folder.empty()) rules.readable.push_back(setting.task_folder);
@@ -180,7 +198,8 @@ absl::StatusOr<std::shared_ptr<const Confinement>> Confine(const CodeSetting& se
                                                            const std::vector<std::string>& own_environment) {
   if (setting.isolation == Isolation::kNone) return std::shared_ptr<const Confinement>();
   std::vector<std::string> needed = {ScratchOf(setting.folder)};
-  for (const std::string& path : {setting.interpreter, setting.task_folder}) {
+  // Python passes over a package that it may not read, and would then say that there is none.
+  for (const std::string& path : {setting.interpreter, setting.task_folder, PackageIn(own_environment)}) {
     if (!path.empty()) needed.push_back(path);
   }
   if (const absl::Status reached = CheckReach(setting.uid, needed); !reached.ok()) return reached;
@@ -207,13 +226,23 @@ std::vector<std::string> EnvironmentOf(const CodeSetting& setting, const std::ve
                           .from_node = from_node});
 }
 
-Isolation ProbeIsolation(const std::string& root, uid_t uid, const std::string& interpreter, std::string* why,
-                         Isolation at_most) {
-  CodeSetting setting{.uid = uid, .folder = absl::StrCat(root, "/", kProbe, getpid()), .interpreter = interpreter};
+Isolation ProbeIsolation(const std::string& root, const UidRange& uids, const std::string& interpreter,
+                         std::string* why, Isolation at_most, const UidPlaces& places) {
+  CodeSetting setting{.folder = absl::StrCat(root, "/", kProbe, getpid()), .interpreter = interpreter};
   if (geteuid() != 0) {
     *why = "only an agent that runs as root can give code of users a user id of its own";
     return Isolation::kNone;
   }
+  // The folder holds the id while it exists.
+  absl::StatusOr<uid_t> uid = mkdir(setting.folder.c_str(), 0700) == 0 || errno == EEXIST
+                                  ? TakeUid(uids, setting.folder, setting.folder, places)
+                                  : common::ErrnoError(absl::StrCat("make the folder ", setting.folder));
+  if (!uid.ok()) {
+    *why = std::string(uid.status().message());
+    RemoveCodeFolder(setting.folder);
+    return Isolation::kNone;
+  }
+  setting.uid = *uid;
   Isolation found = Isolation::kNone;
   for (const Isolation isolation : {Isolation::kUidAndLandlock, Isolation::kUid}) {
     if (isolation > at_most) continue;

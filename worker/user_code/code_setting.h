@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "worker/user_code/code_uids.h"
 #include "worker/user_code/confinement.h"
 #include "worker/user_code/environment.h"
 #include "worker/user_code/scrubber.h"
@@ -90,9 +91,11 @@ std::vector<std::string> EnvironmentOf(const CodeSetting& setting, const std::ve
 absl::Status CheckReach(uid_t uid, const std::vector<std::string>& paths);
 
 // Finds the strongest isolation that works here, and is not stronger than `at_most`. It runs the interpreter, if there
-// is one, and leaves nothing behind. `why` is set to what is in the way of a stronger one.
-Isolation ProbeIsolation(const std::string& root, uid_t uid, const std::string& interpreter, std::string* why,
-                         Isolation at_most = Isolation::kUidAndLandlock);
+// is one, and leaves nothing behind. `why` is set to what is in the way of a stronger one. It takes an id of the range
+// as a job does, so that no process of a job can be in its way on purpose.
+Isolation ProbeIsolation(const std::string& root, const UidRange& uids, const std::string& interpreter,
+                         std::string* why, Isolation at_most = Isolation::kUidAndLandlock,
+                         const UidPlaces& places = {});
 
 }  // namespace rekindle::user_code
 

@@ -40,7 +40,13 @@ TEST(InterpreterFolders, AVirtualEnvironmentNeedsItsMakerToo) {
   EXPECT_THAT(folders, Not(Contains(root + "/venv"))) << "what else is there is not the interpreter's";
 }
 
-class Reach : public ConfinedTest {};
+class Reach : public ConfinedTest {
+ protected:
+  Isolation Probe(const std::string& interpreter, std::string* why) const {
+    return ProbeIsolation(root_ + "/code", {uid_, uid_ + 9}, interpreter, why, Isolation::kUidAndLandlock,
+                          {.claims = root_ + "/claims"});
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Isolations, Reach, ::testing::Values(Isolation::kUidAndLandlock));
 
 TEST_P(Reach, WhatTheJobsUserCannotReachIsNamedWithTheFix) {
@@ -58,15 +64,58 @@ TEST_P(Reach, WhatTheJobsUserCannotReachIsNamedWithTheFix) {
 
 TEST_P(Reach, TheStrongestIsolationThatWorksIsFound) {
   std::string why;
-  EXPECT_EQ(ProbeIsolation(root_ + "/code", kTestUid, kPython, &why), Isolation::kUidAndLandlock) << why;
+  EXPECT_EQ(Probe(kPython, &why), Isolation::kUidAndLandlock) << why;
   EXPECT_EQ(why, "");
-  EXPECT_EQ(ProbeIsolation(root_ + "/code", kTestUid, root_ + "/secret/python", &why), Isolation::kNone);
+  EXPECT_EQ(Probe(root_ + "/secret/python", &why), Isolation::kNone);
   EXPECT_THAT(why, HasSubstr(root_ + "/secret/python"));
   chmod(root_.c_str(), 0700);
-  EXPECT_EQ(ProbeIsolation(root_ + "/code", kTestUid, kPython, &why), Isolation::kNone) << "its folder is closed";
+  EXPECT_EQ(Probe(kPython, &why), Isolation::kNone) << "its folder is closed";
   for (const auto& entry : std::filesystem::directory_iterator(root_ + "/code")) {
     EXPECT_THAT(entry.path().string(), Not(HasSubstr("probe"))) << "nothing is left behind";
   }
+}
+
+TEST_P(Reach, AProbeHasAnIdThatNoJobHas) {
+  const UidPlaces places = {.claims = root_ + "/claims"};
+  const UidRange only = {uid_, uid_};
+  std::string why;
+  ASSERT_EQ(*TakeUid(only, "job", job_.folder, places), uid_);
+  EXPECT_EQ(ProbeIsolation(root_ + "/code", only, kPython, &why, Isolation::kUidAndLandlock, places), Isolation::kNone);
+  EXPECT_THAT(why, HasSubstr("are taken"));
+  RemoveCodeFolder(job_.folder);
+  EXPECT_EQ(ProbeIsolation(root_ + "/code", only, kPython, &why, Isolation::kUidAndLandlock, places),
+            Isolation::kUidAndLandlock)
+      << why;
+  EXPECT_EQ(*TakeUid(only, "other", other_.folder, places), uid_) << "the probe has given its id back";
+}
+
+TEST_P(Reach, WhereNoIdCanBeTakenTheReasonIsSaid) {
+  std::string why;
+  EXPECT_EQ(ProbeIsolation(root_ + "/code", {uid_, uid_}, kPython, &why, Isolation::kUidAndLandlock,
+                           {.claims = root_ + "/none/claims"}),
+            Isolation::kNone);
+  EXPECT_THAT(why, HasSubstr(root_ + "/none/claims"));
+}
+
+TEST_P(Reach, APackageThatTheJobsUserCannotReadIsNamed) {
+  const std::vector<std::string> own = {"PYTHONPATH=" + root_ + "/closed:" + root_ + "/more"};
+  std::filesystem::create_directories(root_ + "/closed/rekindle");
+  EXPECT_TRUE(Confine(job_, own).ok()) << "a folder without the package is not needed";
+  Write(root_ + "/closed/rekindle/__init__.py", "", 0644);
+  chmod((root_ + "/closed").c_str(), 0700);
+  EXPECT_THAT(std::string(Confine(job_, own).status().message()), HasSubstr(root_ + "/closed/rekindle: "));
+}
+
+TEST_P(Reach, AnInterpreterThatAJobNamesOpensNoOtherFolder) {
+  CodeSetting odd = job_;
+  odd.interpreter = root_ + "/data/venv/bin/python3";
+  std::filesystem::create_directories(root_ + "/data/venv/bin");
+  std::filesystem::create_symlink(kPython, odd.interpreter);
+  std::filesystem::create_directory_symlink("/", root_ + "/data/venv/lib");
+  std::filesystem::create_directory_symlink(root_ + "/secret", root_ + "/data/venv/share");
+  for (const char* folder : {"/data/venv", "/data/venv/bin"}) chmod((root_ + folder).c_str(), 0755);
+  const std::string ran = Run("open('" + root_ + "/secret/open')", odd);
+  EXPECT_THAT(ran, HasSubstr("PermissionError"));
 }
 
 TEST_P(Reach, WithoutIsolationNothingIsConfined) {

@@ -23,6 +23,8 @@ namespace {
 constexpr int kMostCapabilities = 64;
 constexpr long kJoinSessionKeyring = 1;
 constexpr uint64_t kMostSignals = 4096;
+// The kernel's own default. An agent may have no such limit, for the sake of network cards.
+constexpr uint64_t kLockedBytes = uint64_t{8} << 20;
 constexpr uint64_t kNoDump = 1;
 // A process that is to be killed may kill who comes to kill it. So many attempts are made.
 constexpr int kMostRounds = 1000;
@@ -41,7 +43,9 @@ bool ApplyLimits(const Limits& limits) {
          Limit(RLIMIT_NPROC, limits.processes) && Limit(RLIMIT_NOFILE, limits.open_files) &&
          // A dump of the memory would have the values that the environment keeps. The kernel gives it to a program that
          // is to keep dumps (core_pattern) even with the limit 0, and to nobody with the limit 1 (core(5)).
-         Limit(RLIMIT_CORE, kNoDump) && Limit(RLIMIT_MSGQUEUE, 0) && Limit(RLIMIT_SIGPENDING, kMostSignals);
+         Limit(RLIMIT_CORE, kNoDump) && Limit(RLIMIT_MSGQUEUE, 0) && Limit(RLIMIT_SIGPENDING, kMostSignals) &&
+         // Who may raise the priority of a process can keep all others from running.
+         Limit(RLIMIT_NICE, 0) && Limit(RLIMIT_RTPRIO, 0) && Limit(RLIMIT_MEMLOCK, kLockedBytes);
 }
 
 // When memory runs out, the kernel kills code of users before anything else.

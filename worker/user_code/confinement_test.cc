@@ -1,6 +1,7 @@
 // Tests that code of users reaches nothing that is not its own, by programs that try.
 #include "worker/user_code/confinement.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -161,6 +162,22 @@ TEST_P(Confined, MemoryFilesAndDescriptorsEnd) {
   EXPECT_EQ(Raises("[open('/dev/null') for _ in range(5000)]"), "OSError");
   EXPECT_EQ(Run("import resource as r; print(r.getrlimit(r.RLIMIT_CORE))"), "(1, 1)\n")
       << "1 forbids every kind of dump";
+}
+
+TEST_P(Confined, ItInheritsNoLimitThatLetsItKeepTheMachineToItself) {
+  constexpr int kResources[] = {RLIMIT_NICE, RLIMIT_RTPRIO, RLIMIT_MEMLOCK};
+  rlimit before[std::size(kResources)];
+  constexpr rlimit kEverything = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  for (size_t i = 0; i < std::size(kResources); ++i) {
+    ASSERT_EQ(prlimit(0, static_cast<__rlimit_resource>(kResources[i]), &kEverything, &before[i]), 0);
+  }
+  EXPECT_EQ(Run("import resource as r\n"
+                "for each in (r.RLIMIT_NICE, r.RLIMIT_RTPRIO, r.RLIMIT_MEMLOCK): print(r.getrlimit(each))"),
+            "(0, 0)\n(0, 0)\n(8388608, 8388608)\n");
+  EXPECT_EQ(Raises("os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"), "PermissionError");
+  for (size_t i = 0; i < std::size(kResources); ++i) {
+    ASSERT_EQ(prlimit(0, static_cast<__rlimit_resource>(kResources[i]), &before[i], nullptr), 0);
+  }
 }
 
 TEST_P(Confined, LocksOfMultiprocessingWork) {

@@ -31,12 +31,24 @@ std::string WithoutZeros(const std::string& digits) {
   return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
 }
 
+// Opens a folder that was found at a depth. At depth 0 it is one that the agent names, and there a link is followed:
+// some systems have one in place of /dev/shm or /var/tmp.
+int OpenFolder(int parent, const char* name, int depth) {
+  return openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | (depth == 0 ? 0 : O_NOFOLLOW));
+}
+
+// Returns whether a user can enter a folder.
+bool CanEnter(uid_t uid, const struct stat& facts) {
+  const bool is_open = facts.st_uid == uid || facts.st_gid == uid || (facts.st_mode & S_IXOTH) != 0;
+  return S_ISDIR(facts.st_mode) && is_open;
+}
+
 class Measurement {
  public:
   Measurement(uid_t uid, const DiskLimits& limits) : uid_(uid), limits_(limits) {}
 
   void Folder(int parent, const char* name, int depth) {
-    const int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int descriptor = OpenFolder(parent, name, depth);
     DIR* const folder = descriptor < 0 ? nullptr : fdopendir(descriptor);
     if (folder == nullptr) {
       if (descriptor >= 0) close(descriptor);
@@ -97,10 +109,8 @@ class Measurement {
 
   // Returns whether files of the user may be in a folder. A folder of others does not count as too deep.
   bool MayEnter(const struct stat& facts, int depth) {
-    if (!S_ISDIR(facts.st_mode)) return false;
-    const bool is_own = facts.st_uid == uid_;
-    if (depth > kDeepest && is_own) use_.is_whole = false;
-    return depth <= kDeepest && (is_own || facts.st_gid == uid_ || (facts.st_mode & S_IXOTH) != 0);
+    if (depth > kDeepest && S_ISDIR(facts.st_mode) && facts.st_uid == uid_) use_.is_whole = false;
+    return depth <= kDeepest && CanEnter(uid_, facts);
   }
 
   void CountNameless(const struct stat& facts) {
@@ -163,6 +173,36 @@ class Removal {
   int moved_ = 0;
 };
 
+// Empties the folder `name` of `parent`.
+void EmptyAt(int parent, const char* name, double until) {
+  const common::UniqueFd top(openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!top.valid()) return;
+  Removal removal(top.get(), until);
+  while (removal.Empty(top.get(), ".", 0)) continue;
+}
+
+// Removes the files and folders of `uid` in the folder `name` of `parent`.
+void RemoveFilesAt(uid_t uid, int parent, const char* name, int depth, double until) {
+  const int descriptor = OpenFolder(parent, name, depth);
+  DIR* const entries = descriptor < 0 ? nullptr : fdopendir(descriptor);
+  if (entries == nullptr) {
+    if (descriptor >= 0) close(descriptor);
+    return;
+  }
+  const dirent* entry = nullptr;
+  while (common::SteadySeconds() < until && (entry = readdir(entries)) != nullptr) {
+    struct stat facts = {};
+    if (IsDots(entry->d_name) || fstatat(descriptor, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (facts.st_uid == uid) {
+      if (S_ISDIR(facts.st_mode)) EmptyAt(descriptor, entry->d_name, until);
+      unlinkat(descriptor, entry->d_name, S_ISDIR(facts.st_mode) ? AT_REMOVEDIR : 0);
+    } else if (depth < kDeepest && CanEnter(uid, facts)) {
+      RemoveFilesAt(uid, descriptor, entry->d_name, depth + 1, until);
+    }
+  }
+  closedir(entries);
+}
+
 }  // namespace
 
 DiskUse MeasureDiskUse(uid_t uid, const std::vector<std::string>& folders, const DiskLimits& limits) {
@@ -187,25 +227,11 @@ absl::Status CheckDiskUse(const DiskUse& use, const DiskLimits& limits) {
 }
 
 void RemoveFilesOf(uid_t uid, const std::string& folder, double limit_seconds) {
-  DIR* const entries = opendir(folder.c_str());
-  if (entries == nullptr) return;
-  while (const dirent* entry = readdir(entries)) {
-    struct stat facts = {};
-    if (IsDots(entry->d_name) || fstatat(dirfd(entries), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
-        facts.st_uid != uid) {
-      continue;
-    }
-    if (S_ISDIR(facts.st_mode)) EmptyFolder(absl::StrCat(folder, "/", entry->d_name), limit_seconds);
-    unlinkat(dirfd(entries), entry->d_name, S_ISDIR(facts.st_mode) ? AT_REMOVEDIR : 0);
-  }
-  closedir(entries);
+  RemoveFilesAt(uid, AT_FDCWD, folder.c_str(), 0, common::SteadySeconds() + limit_seconds);
 }
 
 void EmptyFolder(const std::string& folder, double limit_seconds) {
-  const common::UniqueFd top(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (!top.valid()) return;
-  Removal removal(top.get(), common::SteadySeconds() + limit_seconds);
-  while (removal.Empty(top.get(), ".", 0)) continue;
+  EmptyAt(AT_FDCWD, folder.c_str(), common::SteadySeconds() + limit_seconds);
 }
 
 }  // namespace rekindle::user_code

@@ -26,15 +26,16 @@ struct DiskUse {
 };
 
 // Returns what files of `uid` below the folders take, and files of `uid` without a name that its processes have open or
-// mapped. It follows no links, enters no folder that `uid` could not enter, and stops soon after the limits are
-// exceeded. It takes longer the more files of others the folders have.
+// mapped. It follows no links in the folders, enters no folder that `uid` could not enter, and stops soon after the
+// limits are exceeded. It takes longer the more files of others the folders have.
 DiskUse MeasureDiskUse(uid_t uid, const std::vector<std::string>& folders, const DiskLimits& limits);
 
 // Returns OK, or RESOURCE_EXHAUSTED with what exceeds the limits.
 absl::Status CheckDiskUse(const DiskUse& use, const DiskLimits& limits);
 
-// Removes the files and folders of `uid` that lie directly in `folder`, with all that is in them. While processes of
-// `uid` run they may make new ones without end, so a folder is left as it is after `limit_seconds`.
+// Removes the files and folders of `uid` in `folder`, with all that is in them, also where they lie in folders of
+// others that `uid` can enter. It follows no links there. While processes of `uid` run they may make new ones without
+// end, so the rest is left as it is after `limit_seconds`.
 void RemoveFilesOf(uid_t uid, const std::string& folder,
                    double limit_seconds = std::numeric_limits<double>::infinity());
 

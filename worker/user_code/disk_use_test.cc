@@ -22,21 +22,34 @@ class Disk : public ::testing::Test {
   std::string At(const std::string& name) const { return temporary_.path() + "/" + name; }
   DiskUse Use(const DiskLimits& limits = {}) const { return MeasureDiskUse(geteuid(), {temporary_.path()}, limits); }
 
+  // Gives all that is in the folder to a user who has no processes, if this process may, and returns the owner. What
+  // other processes of this user have open counts as well, and changes.
+  uid_t Owner() const {
+    if (geteuid() != 0) return geteuid();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(temporary_.path())) {
+      EXPECT_EQ(lchown(entry.path().c_str(), kJob, kJob), 0) << entry.path();
+    }
+    return kJob;
+  }
+
+  // Tests use an id that no node uses.
+  static constexpr uid_t kJob = 4'199'999'100;
   common::TemporaryFolder temporary_;
 };
 
 TEST_F(Disk, FilesOfAnyDepthAreCountedOnce) {
-  const DiskUse before = Use();
   std::filesystem::create_directories(At("a/b"));
   Fill("a/b/file", 1 << 20);
   std::filesystem::create_hard_link(At("a/b/file"), At("again"));
   std::filesystem::create_symlink("/", At("root"));
-  const DiskUse after = Use();
-  EXPECT_GE(after.bytes - before.bytes, 1 << 20);
-  EXPECT_LT(after.bytes - before.bytes, 2 << 20);
-  EXPECT_EQ(after.files - before.files, 4) << "two folders, a file and a link";
-  EXPECT_TRUE(after.is_whole);
-  EXPECT_EQ(MeasureDiskUse(geteuid() + 1, {temporary_.path()}, {}).files, 0);
+  const uid_t owner = Owner();
+  const DiskUse use = MeasureDiskUse(owner, {temporary_.path()}, {});
+  const DiskUse elsewhere = MeasureDiskUse(owner, {}, {});
+  EXPECT_GE(use.bytes - elsewhere.bytes, 1 << 20);
+  EXPECT_LT(use.bytes - elsewhere.bytes, 2 << 20);
+  EXPECT_EQ(use.files - elsewhere.files, 4) << "two folders, a file and a link";
+  EXPECT_TRUE(use.is_whole);
+  EXPECT_EQ(MeasureDiskUse(owner + 1, {temporary_.path()}, {}).files, 0);
 }
 
 TEST_F(Disk, AFileWithoutANameIsCounted) {
@@ -64,7 +77,6 @@ TEST_F(Disk, AFileThatIsOnlyMappedIsCounted) {
 
 TEST_F(Disk, FoldersOfOthersAreNotTooDeep) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
-  constexpr uid_t kJob = 4'199'999'100;
   std::string path = At("deep");
   for (int i = 0; i < 80; ++i) path += "/d";
   std::filesystem::create_directories(path);
@@ -122,6 +134,34 @@ TEST_F(Disk, FoldersOfAnyDepthAreFoundAndRemoved) {
   EXPECT_TRUE(absl::IsResourceExhausted(CheckDiskUse(Use(), {})));
   EmptyFolder(temporary_.path());
   EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
+}
+
+TEST_F(Disk, WhatLiesInFoldersOfOthersIsRemovedToo) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
+  std::filesystem::create_directories(At("open/deeper/own/more"));
+  std::filesystem::create_directories(At("closed"));
+  for (const char* name : {"open/own", "open/other", "open/deeper/own/file", "closed/own"}) Fill(name, 1);
+  for (const char* name : {"open", "open/deeper"}) chmod(At(name).c_str(), 01777);
+  chmod(At("closed").c_str(), 0700);
+  for (const char* name : {"open/own", "open/deeper/own", "open/deeper/own/file", "closed/own"}) {
+    ASSERT_EQ(chown(At(name).c_str(), kJob, kJob), 0);
+  }
+  RemoveFilesOf(kJob, temporary_.path());
+  EXPECT_FALSE(std::filesystem::exists(At("open/own")));
+  EXPECT_FALSE(std::filesystem::exists(At("open/deeper/own")));
+  EXPECT_TRUE(std::filesystem::exists(At("open/other"))) << "another user's";
+  EXPECT_TRUE(std::filesystem::exists(At("open/deeper")));
+  EXPECT_TRUE(std::filesystem::exists(At("closed/own"))) << "the job could not make it there";
+}
+
+TEST_F(Disk, ASharedFolderMayItselfBeALink) {
+  std::filesystem::create_directories(At("real"));
+  std::filesystem::create_directory_symlink(At("real"), At("shared"));
+  Fill("real/file", 1);
+  const uid_t owner = Owner();
+  EXPECT_EQ(MeasureDiskUse(owner, {At("shared")}, {}).files - MeasureDiskUse(owner, {}, {}).files, 1);
+  RemoveFilesOf(owner, At("shared"));
+  EXPECT_FALSE(std::filesystem::exists(At("real/file")));
 }
 
 TEST_F(Disk, WhatALinkLeadsToIsNotRemoved) {

@@ -39,12 +39,14 @@ uint64_t HandledRights(int version) {
          (version >= 5 ? kDeviceControl : 0);
 }
 
-absl::Status Allow(int ruleset, const std::vector<std::string>& paths, uint64_t rights) {
+// `flags` are more flags for open().
+absl::Status Allow(int ruleset, const std::vector<std::string>& paths, uint64_t rights, int flags = 0) {
   for (const std::string& path : paths) {
-    const common::UniqueFd parent(open(path.c_str(), O_PATH | O_CLOEXEC));
+    const common::UniqueFd parent(open(path.c_str(), O_PATH | O_CLOEXEC | flags));
     if (!parent.valid()) continue;
     struct stat facts = {};
     if (fstat(parent.get(), &facts) != 0) return common::ErrnoError(absl::StrCat("stat of ", path));
+    if (S_ISLNK(facts.st_mode)) continue;
     const PathAttributes rule = {.allowed = S_ISDIR(facts.st_mode) ? rights : rights & kOfFiles,
                                  .parent = parent.get()};
     if (syscall(kAddRule, ruleset, kPathBeneath, &rule, 0) != 0) {
@@ -70,7 +72,9 @@ absl::StatusOr<common::UniqueFd> MakeRuleset(const FileRules& rules) {
   const size_t known = version >= 6 ? sizeof(attributes) : sizeof(attributes.files);
   common::UniqueFd ruleset(static_cast<int>(syscall(kCreateRuleset, &attributes, known, 0)));
   if (!ruleset.valid()) return common::ErrnoError("make a ruleset of Landlock");
-  absl::Status allowed = Allow(ruleset.get(), rules.readable, kExecute | kReadFile | kReadFolder);
+  constexpr uint64_t kRead = kExecute | kReadFile | kReadFolder;
+  absl::Status allowed = Allow(ruleset.get(), rules.readable, kRead);
+  if (allowed.ok()) allowed = Allow(ruleset.get(), rules.programs, kRead, O_NOFOLLOW);
   if (allowed.ok()) allowed = Allow(ruleset.get(), rules.writable, handled & ~kMakeDevice);
   if (allowed.ok()) {
     allowed = Allow(ruleset.get(), rules.fillable, (kReadFile | kReadFolder | kWriteFile | kTruncate) & handled);

@@ -17,6 +17,9 @@ struct FileRules {
   // What is in `readable` can be read and executed, and what is in `writable` also be made, changed and removed. Files
   // in `fillable` can be read and written to, but none can be made or removed there.
   std::vector<std::string> readable, writable, fillable;
+  // What is in `programs` can be read and executed, like what is in `readable`, but a path that is itself a link stands
+  // for nothing. A job may choose these paths, and a link could make them lead anywhere.
+  std::vector<std::string> programs;
 };
 
 // Returns the version of Landlock that the running kernel has, or 0 if it has none.

@@ -13,7 +13,7 @@ namespace rekindle::core {
 std::string UnfitForOwnModel(const State& state, const v1::JobSpec& spec);
 
 // Names the first usable node that cannot run the job's own model, with the reason, and says how many others cannot.
-// Returns an empty string where all nodes can.
+// Where all nodes can, names a pool whose newest machine could not, and returns an empty string where there is none.
 std::string DescribeUnable(const State& state, const v1::JobSpec& spec);
 
 }  // namespace rekindle::core

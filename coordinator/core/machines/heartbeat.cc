@@ -30,6 +30,8 @@ bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b) {
                     SameBytes<v1::StoredJob>) &&
          std::equal(a.slot_faults().begin(), a.slot_faults().end(), b.slot_faults().begin(), b.slot_faults().end(),
                     SameBytes<v1::SlotFault>) &&
+         std::equal(a.start_troubles().begin(), a.start_troubles().end(), b.start_troubles().begin(),
+                    b.start_troubles().end(), SameBytes<v1::StartTrouble>) &&
          a.allow_code() == b.allow_code() && a.isolation() == b.isolation() &&
          a.has_interpreter() == b.has_interpreter() &&
          (!a.has_interpreter() || SameBytes(a.interpreter(), b.interpreter())) && a.heard_at() == b.heard_at() &&

@@ -27,6 +27,26 @@ std::string StoreTrouble(const Job& job) {
   return "";
 }
 
+// Returns which node cannot start a trainer of the job, and why, and how many others cannot either. Returns an empty
+// string where there is none.
+std::string StartTroubles(const State& state, const Job& job) {
+  const std::string& uid = job.record.job().uid();
+  std::string first;
+  int others = 0;
+  for (const auto& [name, node] : state.nodes) {
+    if (!node.reported || node.lost || !HoldsSlotOf(node, uid)) continue;
+    const v1::StartTrouble* trouble = StartTroubleOf(node.report, uid);
+    if (trouble == nullptr) continue;
+    if (first.empty()) {
+      first = absl::StrCat("node ", name, " cannot start a trainer: ", Bounded(trouble->words()));
+    } else {
+      ++others;
+    }
+  }
+  if (others > 0) absl::StrAppend(&first, "; nor can ", others, " other node", others > 1 ? "s" : "");
+  return first;
+}
+
 }  // namespace
 
 Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
@@ -104,6 +124,9 @@ void WaitForWorkers(Turn& turn, Job& job, size_t have) {
   if (!job.wishes.waits_for.empty()) absl::StrAppend(&reason, ": ", job.wishes.waits_for);
   if (const std::string trouble = StoreTrouble(job); !trouble.empty()) {
     absl::StrAppend(&reason, ": trainers wait for the checkpoint store: ", trouble);
+  }
+  if (const std::string troubles = StartTroubles(turn.state, job); !troubles.empty()) {
+    absl::StrAppend(&reason, ": ", troubles);
   }
   if (job.record.job().status().state() != v1::PENDING && job.record.membership().generation() > 0) {
     turn.Emit(&job, "waiting", absl::StrCat(reason, ": ", job.regroup.forming.reason));

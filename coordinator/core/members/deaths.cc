@@ -8,6 +8,7 @@
 #include "coordinator/core/members/faults.h"
 #include "coordinator/core/members/last_holders.h"
 #include "coordinator/core/state/job_end.h"
+#include "coordinator/core/state/own_code.h"
 #include "coordinator/core/state/text.h"
 
 namespace rekindle::core {
@@ -57,8 +58,11 @@ void Record(Turn& turn, Job& job, const std::string& id, FaultKind kind, const s
   RememberDeath(turn, job, id);
   CorrectVerdict(turn, job, id, death);
   if (overdue && !IsFinishing(job)) TellLostSteps(turn, job, trainer.death);
-  const bool failed = node != turn.state.nodes.end() && FaultOf(node->second.report, PlaceOf(id).second) != nullptr;
-  // The slot is free as soon as nobody lives there, and the job needs another one.
+  const bool is_known = node != turn.state.nodes.end();
+  const bool unable = is_known && node->second.reported && OwnCodeOf(SpecOf(job)) > node->second.runs;
+  const bool failed = unable || (is_known && FaultOf(node->second.report, PlaceOf(id).second) != nullptr);
+  // The slot is out of use, or its node does not run the job's code any more. So it is free as soon as nobody lives
+  // there, and the job needs another one.
   if (failed) turn.Replan();
   const bool asked_to_leave = failed || IsOver(job) || IsFinishing(job) || job.record.released() ||
                               MustLeave(turn.state, job, id) || job.refused.contains(id) || !stale.empty();

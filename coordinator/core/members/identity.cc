@@ -24,6 +24,13 @@ constexpr size_t kMaxNodesNamed = 10;
 // Groups maps a fingerprint or digest to the slots whose trainers have reported it.
 using Groups = std::map<std::string, std::vector<std::string>>;
 
+// Returns what trainers with another fingerprint have to do.
+std::string WayToEqualData(const Job& job) {
+  if (SpecOf(job).model().python().empty()) return "put the same files on every node";
+  return "its task gives data of another length, or other initial weights, buffers or parameters: put the same code "
+         "and files on every node, and draw random numbers in the task only from generators that Rekindle seeds";
+}
+
 bool IsExact(const Job& job) { return common::ReduceOf(SpecOf(job).training().reduce()) == common::Reduce::kExact; }
 
 // Returns whether the identity that a trainer in the slot has reported still counts. It counts even if the trainer
@@ -84,7 +91,7 @@ std::string DescribeDifference(const State& state, const Job& job, const v1::Tra
   const std::string& probe = job.record.probe_digest();
   if (!data.empty() && report.data_fingerprint() != data) {
     return absl::StrCat("its data has the fingerprint ", Bounded(report.data_fingerprint(), kMaxValue),
-                        ", the job's is ", data, "; put the same files on every node");
+                        ", the job's is ", data, "; ", WayToEqualData(job));
   }
   if (IsExact(job) && !probe.empty() && report.probe_digest() != probe) {
     const auto& members = job.record.membership().members();
@@ -125,9 +132,10 @@ std::string AwaitOneGroup(Turn& turn, Job& job) {
   if (data.size() < 2 && arithmetic.size() < 2) return job.regroup.forming.told_groups = "";
   const std::string why =
       data.size() > 1
-          ? absl::StrCat("the workers' data differ: fingerprint ", Describe(turn.state, data),
-                         "; put the same files on every node, drain the nodes with wrong ones, or submit the job again "
-                         "with data.fingerprint set to the right one")
+          ? absl::StrCat("the workers' data differ: fingerprint ", Describe(turn.state, data), "; ",
+                         WayToEqualData(job),
+                         ", drain the nodes with wrong ones, or submit the job again with data.fingerprint set to the "
+                         "right one")
           : absl::StrCat("the workers' arithmetic differs, and `reduce: exact` needs it to be equal: probe ",
                          Describe(turn.state, arithmetic), "; drain all nodes but those of one kind");
   if (std::exchange(job.regroup.forming.told_groups, why) != why) {

@@ -42,7 +42,8 @@ std::string FindRefusal(const v1::NodeReport& report, bool allow_fake_devices) {
   if (interpreter.path().size() > kMaxPath || interpreter.version().size() > kMaxAddress ||
       interpreter.torch().size() > kMaxAddress || interpreter.problem().size() > kMaxPath ||
       report.allow_code().size() > kMaxAddress || report.isolation().size() > kMaxAddress) {
-    return absl::StrCat("malformed report: what it says of code of jobs is longer than ", kMaxPath, " characters");
+    return absl::StrCat("malformed report: a path or problem of its Python is longer than ", kMaxPath,
+                        " bytes, or another word on code of jobs than ", kMaxAddress);
   }
   if (report.slot_faults_size() > report.slots()) return "malformed report: more slots have failed than there are";
   for (const v1::SlotFault& fault : report.slot_faults()) {
@@ -50,6 +51,14 @@ std::string FindRefusal(const v1::NodeReport& report, bool allow_fake_devices) {
     if (fault.slot() < 0 || fault.slot() >= report.slots() || fault.words().size() > common::kLongestLastWords) {
       return absl::StrCat("malformed report: a failed slot is one of the node's, and its words have at most ",
                           common::kLongestLastWords, " characters");
+    }
+  }
+  if (report.start_troubles_size() > kMaxSlots) return "malformed report: a node has no room for so many jobs";
+  for (const v1::StartTrouble& trouble : report.start_troubles()) {
+    if (StartTroubleOf(report, trouble.job_uid()) != &trouble) return "malformed report: a job has two troubles";
+    if (trouble.job_uid().size() > kMaxAddress || trouble.words().size() > common::kLongestLastWords) {
+      return absl::StrCat("malformed report: why a trainer does not start has at most ", common::kLongestLastWords,
+                          " characters");
     }
   }
   const v1::Machine& machine = report.machine();

@@ -167,6 +167,18 @@ void TellSlotFaults(Turn& turn, const NodeState& node, const v1::NodeReport& rep
   }
 }
 
+// Tells of jobs of which the node cannot start a trainer. The reason of a job that waits says it too (WaitForWorkers).
+void TellStartTroubles(Turn& turn, const NodeState& node, const v1::NodeReport& report) {
+  for (const v1::StartTrouble& trouble : report.start_troubles()) {
+    const auto it = turn.state.jobs.find(trouble.job_uid());
+    if (it == turn.state.jobs.end() || IsOver(it->second) || !HoldsSlotOf(node, trouble.job_uid())) continue;
+    if (node.reported && StartTroubleOf(node.report, trouble.job_uid()) != nullptr) continue;
+    turn.Emit(&it->second, "not_started",
+              absl::StrCat("node ", report.node(), " cannot start a trainer: ", Bounded(trouble.words())),
+              report.node());
+  }
+}
+
 bool IsCertain(const Job& job, const v1::TrainerProcess& process, const v1::NodeReport& report) {
   const v1::Member* member = FindMember(job, process.trainer());
   if (process.exit_seen() || member == nullptr) return true;
@@ -211,10 +223,15 @@ bool IsHeartbeat(const NodeState& node, const v1::NodeReport& report) {
   return SaysTheSame(node.report, report);
 }
 
-// Takes from the node's report what every planning cycle reads of the node.
-void NoteAbilities(NodeState& node) {
-  node.device = std::hash<std::string>()(node.report.device().kind());
-  node.runs = OwnCodeOn(node.report);
+// Keeps the node's report, and what every planning cycle reads of it.
+void KeepReport(const Tunables& tunables, const v1::NodeReport& report, NodeState& node) {
+  node.reported = true;
+  node.report = report;
+  node.report.clear_logs();
+  node.device = std::hash<std::string>()(report.device().kind());
+  node.runs = OwnCodeOn(report, tunables.takes_code);
+  node.code_words = std::hash<std::string>()(
+      absl::StrCat(report.allow_code(), "\n", report.interpreter().path(), "\n", report.interpreter().problem()));
 }
 
 }  // namespace
@@ -266,14 +283,12 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     TakeHint(turn, node, report);
     TakePool(turn, node, report);
     TellSlotFaults(turn, node, report);
+    TellStartTroubles(turn, node, report);
     const bool was_silent = !node.reported || node.lost;
     NoteHeard(turn, node);
     node.ended = false;
     node.heard = turn.now;
-    node.reported = true;
-    node.report = report;
-    node.report.clear_logs();
-    NoteAbilities(node);
+    KeepReport(turn.state.tunables, report, node);
     if (was_silent) (void)ForgetLostNode(turn, report.node());
     if (settles) (void)SettleGivenUp(turn, node, told);
     TakeProcesses(turn, node, report);

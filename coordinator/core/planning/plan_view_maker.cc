@@ -15,6 +15,7 @@
 #include "coordinator/core/planning/budget_limits.h"
 #include "coordinator/core/planning/claims.h"
 #include "coordinator/core/planning/goals.h"
+#include "coordinator/core/planning/pools.h"
 #include "coordinator/core/planning/slot_placement.h"
 #include "coordinator/core/planning/units.h"
 #include "coordinator/core/state/own_code.h"
@@ -99,8 +100,6 @@ class Viewing {
     const bool ordered = static_cast<size_t>(g) < view_.ordered.size();
     const bool leaves = node.record.draining() || (ordered && !node.record.hint().empty());
     if (ordered) {
-      // The machines of the pool that are still to come will run what those run that are there.
-      if (node.reported) view_.fleet.pools[g].runs = std::min(view_.fleet.pools[g].runs, node.runs);
       OrderedNodes& nodes = view_.ordered[g];
       const bool gone = node.overdue || !node.record.drained_agent().empty();
       (leaves && gone ? nodes.released : leaves ? nodes.leaving : nodes.there).push_back(&node);
@@ -127,10 +126,10 @@ class Viewing {
   }
 
   // Sets how many slots a pool can provide: those of its highest number of nodes, less the nodes that leave. In a pool
-  // that is avoided, only the nodes that are there or on their way count.
+  // that is avoided, only the nodes that are there or on their way count. Sets which jobs the pool is for, too.
   void LimitOrders(int g) {
     const PoolPrices& pool = *FindPool(state_.prices, view_.groups[g].pool);
-    const PoolState& state = state_.pools[view_.groups[g].pool];
+    PoolState& state = state_.pools[view_.groups[g].pool];
     const OrderedNodes& nodes = view_.ordered[g];
     int count = pool.max - static_cast<int>(nodes.leaving.size());
     if (state.avoided) {
@@ -143,6 +142,7 @@ class Viewing {
     for (const NodeState* node : nodes.there) failed += node->report.slot_faults_size();
     scheduler::Supply& supply = view_.fleet.pools[g];
     supply.slots = std::max(supply.slots, count * pool.devices - failed);
+    supply.runs = state_.tunables.takes_code ? RunsOnNext(turn_, state, nodes) : scheduler::OwnCode::kNone;
   }
 
   // Adds what a job demands. In pools that take orders, the job holds what was ordered for it, whether it is there or
@@ -168,6 +168,7 @@ class Viewing {
     slots.moved = kind.moved;
     demand.device = kind.device ? common::WordOf(*kind.device) : SpecOf(job).workers().device();
     demand.needs = OwnCodeOf(SpecOf(job));
+    LookWhenTried(demand.needs);
     demand.speeds = SpeedsOf(state_, job, places_);
     demand.max = wants ? MaxWorkers(job) + (finishing ? 0 : kind.beyond_its_most) : 0;
     SetCapacity(state_, job, &demand);
@@ -188,7 +189,9 @@ class Viewing {
     const std::vector<int> ordered = CountOrdered(job, paused);
     for (int g = 0; g < static_cast<int>(slots.held.size()); ++g) {
       if (kind.moved && view_.fleet.pools[g].device != demand.device) continue;
-      const bool as_ordered = g < static_cast<int>(ordered.size()) && !finishing;
+      // Where the pool's next machine would not run the job, the job has a claim only to the slots that it holds.
+      const bool is_for = demand.needs <= view_.fleet.pools[g].runs;
+      const bool as_ordered = g < static_cast<int>(ordered.size()) && !finishing && is_for;
       const int count = as_ordered ? ordered[g] : static_cast<int>(slots.held[g].size());
       if (count > 0) demand.held.push_back({g, count});
       held += count;
@@ -200,6 +203,14 @@ class Viewing {
     slots.runs = job.record.membership().members_size() > 0 && !job.record.released();
     demand.firm = slots.runs || held >= demand.min;
     view_.demands.push_back(std::move(out));
+  }
+
+  // A pool whose newest machine does not run the job is tried again after a while, and then the plan is made again.
+  void LookWhenTried(scheduler::OwnCode needs) {
+    for (size_t g = 0; g < view_.ordered.size(); ++g) {
+      if (needs <= view_.fleet.pools[g].runs || !state_.tunables.takes_code) continue;
+      view_.look_at = std::min(view_.look_at, state_.pools[view_.groups[g].pool].unable.until);
+    }
   }
 
   // Returns how many units the job has in each pool that takes orders. Units that a paused job has not got yet do not
@@ -275,7 +286,7 @@ class Viewing {
   absl::flat_hash_map<std::string, size_t> index_;
   // `ordered_` maps NodeState::pool to the group of a pool that takes orders.
   absl::flat_hash_map<size_t, int> ordered_;
-  // `places_` has the pool and the kind of device of each group.
+  // `groups_` maps kinds of nodes to their group, and `places_` has the pool and the kind of device of each group.
   std::map<Kind, int> groups_;
   std::vector<std::pair<std::string, std::string>> places_;
   absl::flat_hash_map<std::string, int> teams_;

@@ -61,7 +61,8 @@ NodeFacts FactsOf(const NodeState& node) {
           .failed = FailedSlots(node.report),
           .charged_as = node.charged_as,
           .device = node.device,
-          .runs = node.runs};
+          .runs = node.runs,
+          .code_words = node.code_words};
 }
 
 }  // namespace

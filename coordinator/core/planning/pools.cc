@@ -272,6 +272,30 @@ double WatchPools(Turn& turn) {
   return wake_at;
 }
 
+scheduler::OwnCode RunsOnNext(Turn& turn, PoolState& pool, const OrderedNodes& nodes) {
+  const NodeState* newest = nullptr;
+  for (const auto* list : {&nodes.there, &nodes.leaving}) {
+    for (const NodeState* node : *list) {
+      if (!node->reported || node->lost) continue;
+      if (newest == nullptr || node->known_since > newest->known_since) newest = node;
+    }
+  }
+  UnableMachine& unable = pool.unable;
+  if (newest != nullptr && newest->known_since >= unable.known_since) {
+    const Tunables& tunables = turn.state.tunables;
+    if (newest->runs == scheduler::OwnCode::kAny) {
+      unable = {};
+    } else if (newest->known_since > unable.known_since) {
+      const double first = std::max(tunables.pool_avoid_seconds, tunables.idle_seconds);
+      unable.seconds = std::min(kLongestAvoid, std::max(first, 2 * unable.seconds));
+      unable.until = turn.now + unable.seconds;
+      unable.known_since = newest->known_since;
+    }
+    if (newest->runs != scheduler::OwnCode::kAny) unable.runs = newest->runs;
+  }
+  return turn.now < unable.until ? unable.runs : scheduler::OwnCode::kAny;
+}
+
 double OrderPools(Turn& turn, const PlanView& view, const std::vector<int>& missing,
                   const std::vector<std::string>& why) {
   double wake_at = kNever;

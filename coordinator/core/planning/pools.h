@@ -16,6 +16,11 @@ void TakePoolReport(Turn& turn, const PoolReported& report);
 // avoids pools that are in trouble. Returns the time at which WatchPools has to be called again.
 double WatchPools(Turn& turn);
 
+// Returns which jobs the machines of a pool will run that are still to come: those that the newest machine there runs.
+// Where that machine does not run all, another one is tried after a while, because the pool's image may be mended, and
+// each further machine that does not run all doubles that time.
+scheduler::OwnCode RunsOnNext(Turn& turn, PoolState& pool, const OrderedNodes& nodes);
+
 // Orders, after a planning cycle, the nodes that jobs are to have and those that a pool always keeps. Nodes that are
 // still leaving are ordered on top, so that a replacement comes before the leaver goes. `missing` counts by group the
 // slots for which there is no node, and `why` holds by group the reason for a changed order. Tells nodes to leave that

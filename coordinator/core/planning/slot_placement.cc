@@ -22,9 +22,8 @@ namespace {
 enum class Fit { kKnown, kAny };
 
 // Gives the job up to `count` free slots, in the order of their nodes' names, and returns how many it lacks. The job
-// gets no slot on a node that does not run its own code. A job that
-// looks for the size of its micro-batch gets the slots with the least memory first, so that the size fits the other
-// nodes, too.
+// gets no slot on a node that does not run its own code. A job that looks for the size of its micro-batch gets the
+// slots with the least memory first, so that the size fits the other nodes, too.
 int TakeSlots(Job& job, Fit fit, std::vector<SlotAt>& free, size_t& next, int count) {
   if (FindsMicroBatch(job)) {
     std::stable_sort(free.begin() + static_cast<std::ptrdiff_t>(next), free.end(),
@@ -128,7 +127,7 @@ std::vector<Job*> FreeSlots(State& state) {
       if (job.giving_up.empty() && !failed && !unable) return false;
       const std::string at = absl::StrCat(node_name, "/", slot.first);
       const bool is_free = (failed || unable || job.giving_up.count(at) > 0) && !LivesAt(job, at);
-      if (is_free && failed) shrunk.push_back(&job);
+      if (is_free && (failed || unable)) shrunk.push_back(&job);
       return is_free;
     });
     // A node that drains leaves once no slot on it is held, so the nodes are looked at in this turn.

@@ -26,7 +26,8 @@ bool CouldJoin(const Turn& turn, const Job& job, const std::string& slot);
 bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at);
 
 // Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost. Returns the jobs
-// that have lost a slot because its GPU failed: they have to be looked at again, as nothing else of them has changed.
+// that have lost a slot because its GPU failed, or because its node does not run their code any more: they have to be
+// looked at again, as nothing else of them has changed.
 std::vector<Job*> FreeSlots(State& state);
 
 // Lets a gang keep its slots in the old pool until the whole gang has slots in the pool that the plan names, because

@@ -42,7 +42,8 @@ Job& AddJob(State& state, const v1::JobRecord& record) {
   ReadStatus(job);
   IndexGivenUp(state, record);
   state.order.push_back(uid);
-  state.newest[record.job().name()] = uid;
+  // A job that had failed and was resumed may be older than a job of its name that is over, and has the name.
+  if (!IsOver(job) || !IsNameTaken(state, record.job().name())) state.newest[record.job().name()] = uid;
   return job;
 }
 

@@ -37,6 +37,19 @@ TEST(AdmissionTest, TheStatusOfAnEarlierReleaseSaysThatTheJobHasStopped) {
   EXPECT_EQ(cluster.FindJob(kUid)->job().status().reason(), "paused by the user at step 2");
 }
 
+TEST(AdmissionTest, ANameIsOfTheJobThatIsNotOver) {
+  // The older job had failed, and was resumed when the younger one was over.
+  v1::JobRecord younger = Paused();
+  younger.mutable_job()->set_uid("younger");
+  younger.mutable_job()->mutable_status()->set_state(v1::CANCELLED);
+  Cluster cluster;
+  (void)cluster.Step(Restored{.jobs = {Paused(), younger}}, 100);
+  EXPECT_EQ(cluster.FindJob("job")->job().uid(), kUid);
+  v1::JobRecord another = Paused();
+  another.mutable_job()->set_uid("another");
+  EXPECT_EQ(cluster.Step(SubmitJob{another}, 101).status.code(), absl::StatusCode::kAlreadyExists);
+}
+
 TEST(AdmissionTest, OtherwiseTheRecordSaysWhetherTheJobHasStopped) {
   v1::JobRecord record = Paused();
   (void)record.mutable_decided();

@@ -185,16 +185,30 @@ void CheckMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
                       " is not what it was: ", difference, "; what it added to the result cannot be taken out"));
 }
 
+// Refuses the candidate for `flaw`, and notes that its slot is unfit. An empty `flaw` says that it is fit.
+void JudgeCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, const std::string& flaw) {
+  if (!flaw.empty()) Refuse(turn, job, report, flaw);
+  const std::string slot = ShortName(report.trainer());
+  const bool was_unfit = job.unfit.erase(slot);
+  if (!flaw.empty()) turn.effects.crowded_out += job.unfit.Set(slot, {});
+  const bool news = was_unfit == flaw.empty();
+  if (news) turn.Replan();
+}
+
 void CheckCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, bool is_new) {
   std::string difference = DescribeDifference(turn.state, job, report);
   if (difference.empty()) difference = DescribeShortage(turn.state, job, report);
-  if (!difference.empty()) Refuse(turn, job, report, difference);
-  const std::string slot = ShortName(report.trainer());
-  const bool was_unfit = job.unfit.erase(slot);
-  if (!difference.empty()) turn.effects.crowded_out += job.unfit.Set(slot, {});
-  const bool news = was_unfit == difference.empty();
-  if (news) turn.Replan();
+  JudgeCandidate(turn, job, report, difference);
   RememberIdentity(turn, job, report, is_new);
+}
+
+// Returns whether another trainer shows that the job can be trained: a member of the newest generation that lives.
+bool OthersTrain(const Job& job, const std::string& trainer) {
+  const auto& members = job.record.membership().members();
+  return FindMember(job, trainer) == nullptr && std::any_of(members.begin(), members.end(), [&](const auto& member) {
+           const Trainer* other = FindTrainer(job, member.trainer());
+           return other != nullptr && other->reported && other->death.empty();
+         });
 }
 
 // Returns the trainer that the report is from. Null means that the report is refused, or that there is no room to
@@ -225,6 +239,10 @@ void TakeFailure(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (!report.error_is_jobs_fault()) {
     return RecordDeath(turn, job, report.trainer(), FaultKind::kTrainerKilled,
                        absl::StrCat("failed: ", Bounded(report.error())));
+  }
+  // Where others train, it is its node that cannot, for example because the folder of the code is not there.
+  if (OthersTrain(job, report.trainer())) {
+    return JudgeCandidate(turn, job, report, report.error().empty() ? "it has failed" : Bounded(report.error()));
   }
   if (IsCurrent(job, report)) TakeProgress(turn, job, report);
   if (IsCurrent(job, report) && report.has_state()) RaiseStep(turn, job, report.step());

@@ -105,6 +105,12 @@ void ChangeNode(const std::string& what, const ScenarioOptions& options, v1::Nod
     fault->set_words(Get(options, "words", "GPU is lost"));
   } else if (what == "slots_mended") {
     report.clear_slot_faults();
+  } else if (what == "not_started") {
+    v1::StartTrouble* trouble = report.add_start_troubles();
+    trouble->set_job_uid(Get(options, "job", "job") + "-uid");
+    trouble->set_words(Get(options, "words", "its disk is full"));
+  } else if (what == "started") {
+    report.clear_start_troubles();
   } else if (what == "hint") {
     report.set_hint(Get(options, "reason", "rebalance"));
   }

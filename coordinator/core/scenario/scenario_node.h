@@ -25,8 +25,8 @@ void AddExit(const v1::TrainerReport& trainer, int exit_code, const ScenarioOpti
 // Returns whether the word of a command says that a new machine comes back under the node's name.
 bool IsNewMachine(const std::string& what);
 
-// Lets happen to the node what the word of a command says: "replaced", "wiped", "restarted", "draining", "withdrawn" or
-// "hint". Any other word changes nothing.
+// Lets happen to the node what the word of a command says: "replaced", "wiped", "restarted", "draining", "withdrawn",
+// "slot_failed", "slots_mended", "not_started", "started" or "hint". Any other word changes nothing.
 void ChangeNode(const std::string& what, const ScenarioOptions& options, v1::NodeReport& report);
 
 // Lets the node report that `trainers` run on it, and no others.

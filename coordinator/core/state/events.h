@@ -210,6 +210,9 @@ struct Tunables {
   bool refuse_unfit_precision = false;
   // `allow_fake_devices` accepts nodes on which a device for tests stands in for a GPU.
   bool allow_fake_devices = false;
+  // If `takes_code` is false, no job with code of its own gets a worker, also where it was taken by a coordinator that
+  // was started with another --allow-code. Workers that it has already go on.
+  bool takes_code = true;
   // The costs of jobs are published, and their budgets are checked, at least this often.
   double evaluation_seconds = 10;
   // A pause with a checkpoint may take this long, so a job is told to stop at least this long before its budget is

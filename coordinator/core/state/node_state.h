@@ -2,6 +2,7 @@
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_NODE_STATE_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_NODE_STATE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -30,6 +31,7 @@ struct NodeFacts {
   int64_t charged_as = 0;
   size_t device = 0;
   scheduler::OwnCode runs = scheduler::OwnCode::kNone;
+  size_t code_words = 0;
   bool operator==(const NodeFacts&) const = default;
 };
 
@@ -37,6 +39,13 @@ struct NodeFacts {
 inline const v1::SlotFault* FaultOf(const v1::NodeReport& report, int slot) {
   for (const v1::SlotFault& fault : report.slot_faults()) {
     if (fault.slot() == slot) return &fault;
+  }
+  return nullptr;
+}
+// Returns why the node cannot start a trainer of the job, or null if the node has not reported such trouble.
+inline const v1::StartTrouble* StartTroubleOf(const v1::NodeReport& report, const std::string& job_uid) {
+  for (const v1::StartTrouble& trouble : report.start_troubles()) {
+    if (trouble.job_uid() == job_uid) return &trouble;
   }
   return nullptr;
 }
@@ -87,8 +96,10 @@ struct NodeState {
   size_t pool = 0;
   // `device` is the hash of the kind of device that the node reports.
   size_t device = 0;
-  // `runs` says which jobs the node can run, as it reports (own_code.h).
+  // `runs` says which jobs the node can run, as it reports (own_code.h). `code_words` is the hash of what it says of
+  // that, which the reasons of jobs that wait repeat.
   scheduler::OwnCode runs = scheduler::OwnCode::kNone;
+  size_t code_words = 0;
   NodeFacts planned_as;
   // `slots` maps slots to the uids of the jobs that they serve.
   std::map<int, std::string> slots;
@@ -110,6 +121,10 @@ struct NodeState {
   RecentNames past_agents{kMaxPastAgents};
 };
 
+// Returns whether any slot of the node serves the job with that uid.
+inline bool HoldsSlotOf(const NodeState& node, const std::string& job_uid) {
+  return std::any_of(node.slots.begin(), node.slots.end(), [&](const auto& slot) { return slot.second == job_uid; });
+}
 // Returns whether that slot of the node serves the job.
 bool Serves(const NodeState& node, int slot, const Job& job);
 

@@ -16,9 +16,9 @@ inline scheduler::OwnCode OwnCodeOf(const v1::JobSpec& spec) {
   return spec.model().interpreter().empty() ? scheduler::OwnCode::kAny : scheduler::OwnCode::kWithInterpreter;
 }
 
-// Returns which jobs the node can run, as its report says.
-inline scheduler::OwnCode OwnCodeOn(const v1::NodeReport& report) {
-  if (!common::AllowsCode(report.allow_code())) return scheduler::OwnCode::kNone;
+// Returns which jobs the node can run, as its report says. `takes_code` is Tunables::takes_code.
+inline scheduler::OwnCode OwnCodeOn(const v1::NodeReport& report, bool takes_code = true) {
+  if (!takes_code || !common::AllowsCode(report.allow_code())) return scheduler::OwnCode::kNone;
   const bool has_python = report.has_interpreter() && report.interpreter().problem().empty();
   return has_python ? scheduler::OwnCode::kAny : scheduler::OwnCode::kWithInterpreter;
 }

@@ -8,6 +8,7 @@
 #include "coordinator/core/state/events.h"
 #include "coordinator/core/state/mark.h"
 #include "coordinator/core/state/trainer.h"
+#include "coordinator/scheduler/demand.h"
 #include "rekindle/v1/store.pb.h"
 
 namespace rekindle::core {
@@ -20,6 +21,18 @@ struct WatchedMachine {
   // `registered` says that the machine's node has registered, so that the pool's record does not have the machine any
   // more.
   bool registered = false;
+};
+
+// Says that a machine of a pool could not run some jobs with code of their own, so that no other machine is ordered for
+// such jobs for a while.
+struct UnableMachine {
+  // `known_since` is NodeState::known_since of the newest machine that could not.
+  double known_since = -kNever;
+  // `runs` says which jobs that machine runs.
+  scheduler::OwnCode runs = scheduler::OwnCode::kAny;
+  double until = -kNever;
+  // `seconds` is for how long no other machine is ordered. It doubles with each further machine.
+  double seconds = 0;
 };
 
 // Describes a pool whose nodes come by orders.
@@ -52,6 +65,7 @@ struct PoolState {
   double short_since = kNever;
   // `short_at` is how many nodes were there when they were last counted and were too few.
   int short_at = 0;
+  UnableMachine unable;
 };
 
 }  // namespace rekindle::core

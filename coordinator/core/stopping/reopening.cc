@@ -22,11 +22,18 @@ absl::Status Reopen(Turn& turn, const std::string& uid) {
     return absl::FailedPreconditionError(absl::StrCat("job ", name, " has failed, and node ", node,
                                                       " has not stopped its trainer yet: try again in some seconds"));
   }
-  // What was learned from the trainers of before does not hold for new ones.
-  std::erase_if(job.trainers, [&](const auto& trainer) { return FindMember(job, trainer.first) == nullptr; });
+  // What was learned from the trainers of before does not hold for new ones. Only the number of a generation that is
+  // above the record's is still needed, because no later generation may have it.
+  const int newest_generation = job.record.membership().generation();
+  std::erase_if(job.trainers,
+                [&](const auto& trainer) { return trainer.second.report.generation() <= newest_generation; });
+  job.record.clear_deaths();
   job.ahead.clear();
   job.start_failures.clear();
   job.giving_up.clear();
+  // The units of before say nothing of nodes that the job is to have now.
+  job.wishes.units.clear();
+  job.record.clear_units();
   job.regroup = {};
   job.regroup.forming.since = turn.now;
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();

@@ -117,6 +117,48 @@ TEST_F(ReopeningTest, ACancelledJobStaysOver) {
   EXPECT_THAT(Run("resume"), Contains(HasSubstr("refused: job job is over: cancelled by the user")));
 }
 
+TEST_F(ReopeningTest, ASecondResumeChangesNothing) {
+  Fail();
+  EndTrainers();
+  Run("resume");
+  EXPECT_THAT(Run("resume"), testing::IsEmpty());
+  EXPECT_THAT(Status(), HasSubstr("PENDING"));
+}
+
+TEST_F(ReopeningTest, ARestartBeforeItsTrainersAreBackChangesNothing) {
+  Fail();
+  EndTrainers();
+  Run("resume");
+  Run("restart");
+  Run("node n1 up");
+  Run("node n2 up");
+  EXPECT_THAT(Run("trainer n1/0,n2/0 incarnation=2 restorable=1-20-n1"),
+              Contains(HasSubstr("generation 2 at step 20, state from checkpoint 1-20-n1")));
+}
+
+TEST_F(ReopeningTest, DeathsOfBeforeAreForgottenAndAreInTheRecordOnce) {
+  State state;
+  Effects effects;
+  Turn turn{state, effects, 1};
+  Job& job = state.jobs["uid"];
+  job.record.mutable_job()->set_uid("uid");
+  job.record.mutable_job()->set_name("job");
+  job.record.mutable_job()->mutable_status()->set_state(v1::FAILED);
+  job.record.mutable_membership()->set_generation(3);
+  job.record.mutable_membership()->add_members()->set_trainer("n1/0/1");
+  // As after a restart, only the record knows of the death.
+  job.record.add_deaths()->set_trainer("n1/0/1");
+  job.record.add_units()->set_pool("a");
+  job.trainers["n2/0/1"].report.set_generation(3);
+  job.trainers["n3/0/1"].report.set_generation(4);
+  ASSERT_TRUE(Reopen(turn, "uid").ok());
+  EXPECT_EQ(job.record.deaths_size(), 1);
+  EXPECT_TRUE(job.record.deaths(0).certain());
+  EXPECT_EQ(job.record.units_size(), 0);
+  EXPECT_EQ(job.trainers.count("n2/0/1"), 0u);
+  EXPECT_EQ(NextGeneration(job), 5) << "no later generation has the number of one that was heard of";
+}
+
 TEST_F(ReopeningTest, ItCanFailAgain) {
   Fail();
   EndTrainers();

@@ -64,6 +64,7 @@ absl::Status CoordinatorServer::Begin(Options options) {
   if (absl::Status s = PrepareFolder(options); !s.ok()) return s;
   absl::StatusOr<JobReach> reach = ReachOfJobs(options);
   if (!reach.ok()) return reach.status();
+  options.tunables.takes_code = reach->takes_code;
   if (absl::Status s = OpenStore(options); !s.ok()) return s;
   const absl::StatusOr<ClusterRecord> cluster = ReadOrMakeCluster(reserved_store_.get());
   if (!cluster.ok()) return cluster.status();

@@ -14,6 +14,11 @@
 
 namespace rekindle::coordinator {
 
+inline bool IsOver(const v1::Job& job) {
+  const v1::JobState state = job.status().state();
+  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
+}
+
 class JobBoard {
  public:
   using JobPointer = std::shared_ptr<const v1::Job>;
@@ -22,9 +27,12 @@ class JobBoard {
   void Set(const v1::Job& job) {
     JobPointer& at = jobs_[job.uid()];
     if (at == nullptr) order_.push_back(job.uid());
-    if (at == nullptr || at->name() != job.name())
-      // If the coordinator found a job only because its trainers run, it learns the job's name later.
-      newest_[job.name()] = job.uid();
+    // If the coordinator found a job only because its trainers run, it learns the job's name later.
+    const bool is_new = at == nullptr || at->name() != job.name();
+    // A job that had failed and was resumed has its name again.
+    const bool goes_on = at != nullptr && IsOver(*at) && !IsOver(job);
+    const bool is_taken = IsOver(job) && IsTaken(job.name());
+    if ((is_new && !is_taken) || goes_on) newest_[job.name()] = job.uid();
     at = std::make_shared<const v1::Job>(job);
   }
 
@@ -56,6 +64,12 @@ class JobBoard {
   const std::vector<std::string>& order() const { return order_; }
 
  private:
+  // Returns whether a job that is not over has the name.
+  bool IsTaken(const std::string& name) const {
+    const auto newest = newest_.find(name);
+    return newest != newest_.end() && jobs_.at(newest->second) != nullptr && !IsOver(*jobs_.at(newest->second));
+  }
+
   std::map<std::string, JobPointer> jobs_;
   std::map<std::string, std::string> newest_;
   std::vector<std::string> order_;
@@ -63,11 +77,6 @@ class JobBoard {
 
 inline absl::Status NoJob(const std::string& name) {
   return absl::NotFoundError(absl::StrCat("no job '", name.substr(0, 100), "'; `rekindle jobs` lists all"));
-}
-
-inline bool IsOver(const v1::Job& job) {
-  const v1::JobState state = job.status().state();
-  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
 }  // namespace rekindle::coordinator

@@ -150,6 +150,26 @@ TEST(JobBoard, TheNameOfOneThatIsForgottenIsThatOfTheOneBefore) {
   board.Forget("2");
 }
 
+TEST(JobBoard, AJobThatHadFailedAndGoesOnHasItsNameAgain) {
+  const auto in = [](const char* uid, v1::JobState state) {
+    v1::Job job = MakeJob(uid, "a");
+    job.mutable_status()->set_state(state);
+    return job;
+  };
+  JobBoard board;
+  board.Set(in("1", v1::FAILED));
+  board.Set(in("2", v1::CANCELLED));
+  EXPECT_EQ(board.Find("a")->uid(), "2");
+  board.Set(in("1", v1::PENDING));
+  EXPECT_EQ(board.Find("a")->uid(), "1");
+  board.Set(in("2", v1::CANCELLED));
+  EXPECT_EQ(board.Find("a")->uid(), "1");
+  JobBoard restarted;
+  restarted.Set(in("1", v1::RUNNING));
+  restarted.Set(in("2", v1::CANCELLED));
+  EXPECT_EQ(restarted.Find("a")->uid(), "1");
+}
+
 TEST(Journal, WhatIsForgottenIsDeletedAfterWhatIsSaved) {
   MemoryStore store;
   Journal journal(&store);

@@ -69,13 +69,15 @@ void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
     measured_faults_.erase(after.uid());
     return;
   }
-  if (before != nullptr && after.status().step() <= before->status().step()) return;
+  // What an earlier coordinator has measured, or this one before the job had failed and was resumed, is not news.
+  const bool goes_on = before != nullptr && !IsOver(*before);
+  if (goes_on && after.status().step() <= before->status().step()) return;
   std::set<int>& measured = measured_faults_[after.uid()];
   // Only generations of faults that the job's status still shows are remembered: it never shows a dropped fault again.
   std::set<int> shown;
   for (const v1::Fault& fault : after.status().faults()) {
     const bool is_new = shown.insert(fault.generation()).second && measured.count(fault.generation()) == 0;
-    if (is_new && before != nullptr) pause_seconds_.Observe(fault.pause_seconds());
+    if (is_new && goes_on) pause_seconds_.Observe(fault.pause_seconds());
   }
   measured = std::move(shown);
 }

@@ -35,6 +35,26 @@ TEST(JobMetrics, CountsWhatIsNew) {
   EXPECT_EQ(metrics.Histogram("rekindle_pause_seconds", "").Collect().histogram.sample_count, 1u);
 }
 
+TEST(JobMetrics, ThePausesOfAJobThatHadFailedAreCountedOnce) {
+  common::Metrics metrics;
+  JobMetrics job_metrics(&metrics);
+  const v1::Job before = Running(3, 100);
+  v1::Job paused = Running(4, 101);
+  v1::Fault* fault = paused.mutable_status()->add_faults();
+  fault->set_generation(4);
+  fault->set_pause_seconds(0.2);
+  v1::Job failed = paused, resumed = paused, stepped = paused;
+  failed.mutable_status()->set_state(v1::FAILED);
+  resumed.mutable_status()->set_state(v1::PENDING);
+  stepped.mutable_status()->set_step(102);
+  job_metrics.Update(nullptr, before, {}, 1);
+  job_metrics.Update(&before, paused, {}, 2);
+  job_metrics.Update(&paused, failed, {}, 3);
+  job_metrics.Update(&failed, resumed, {}, 4);
+  job_metrics.Update(&resumed, stepped, {}, 5);
+  EXPECT_EQ(metrics.Histogram("rekindle_pause_seconds", "").Collect().histogram.sample_count, 1u);
+}
+
 TEST(JobMetrics, AChangeWithoutAFaultHasTheKindOfItsEvent) {
   common::Metrics metrics;
   JobMetrics job_metrics(&metrics);

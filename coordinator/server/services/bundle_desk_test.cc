@@ -74,6 +74,7 @@ class BundleDeskTest : public ServerFixture {
   }
   v1::NodeReport OwnNode(const std::string& node) {
     v1::NodeReport report = AgentReport(node);
+    report.mutable_device()->set_kind("cpu");
     report.set_allow_code("on");
     report.mutable_interpreter()->set_path("/usr/bin/python3");
     report.mutable_interpreter()->set_version("3.11.2");

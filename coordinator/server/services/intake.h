@@ -51,8 +51,10 @@ class Intake {
   // nothing. It must be called on the loop's thread.
   absl::StatusOr<v1::JobRecord> Admit(const Candidate& candidate, const std::string& uid) const;
 
- private:
+  // Returns OK where one more job may be active. It must be called on the loop's thread.
   absl::Status CheckRoom() const;
+
+ private:
   void CheckBundle(const v1::JobSpec::Model& model, Checker* check) const;
 
   const Loop* const loop_;

@@ -208,6 +208,11 @@ grpc::ServerUnaryReactor* UserService::ChangeJob(const char* method, Context* co
                             verb.confirmed = request.confirmed();
                             verb.store = request.store();
                             verb.old_is_gone = request.old_is_gone();
+                            // A job that has failed is not active, and becomes so by this verb.
+                            const v1::JobState state = loop_->cluster().FindJob(verb.uid)->job().status().state();
+                            if (state == v1::FAILED) {
+                              if (absl::Status room = intake_.CheckRoom(); !room.ok()) return room;
+                            }
                           }
                           return verb;
                         },

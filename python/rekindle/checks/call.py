@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 EQUAL, DIFFERS, REFUSED = 0, 1, 2
+# A micro-batch of a job has no more samples.
+MOST_SAMPLES = 8000
 
 
 def check(task: Callable[[], Any], *, micro_batch: int = 4, seed: int = 1, precision: str = "fp32",
@@ -35,8 +37,8 @@ def check(task: Callable[[], Any], *, micro_batch: int = 4, seed: int = 1, preci
     from rekindle.checks import report
 
     spec, folder = tasks.locate(task)
-    if type(micro_batch) is not int or not 1 <= micro_batch <= 4096:
-        raise Refused(f"micro_batch is {micro_batch!r}; give a number of samples from 1 to 4096")
+    if type(micro_batch) is not int or not 1 <= micro_batch <= MOST_SAMPLES:
+        raise Refused(f"micro_batch is {micro_batch!r}; give a number of samples from 1 to {MOST_SAMPLES}")
     if type(seed) is not int or not 0 <= seed < 1 << 64:
         raise Refused(f"seed is {seed!r}; give a whole number from 0 to 2^64 - 1")
     if precision not in PRECISIONS:

@@ -45,7 +45,7 @@ def run(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval_da
                              "compute_loss_func": compute_loss_func})
     from rekindle.run import run as train
 
-    read = arguments.read(args, len(train_dataset), optimizer=optimizer, schedule=schedule, checkpoint=checkpoint)
+    read = arguments.read(args, _samples(train_dataset), optimizer=optimizer, schedule=schedule, checkpoint=checkpoint)
     keywords = _keywords(read, micro_batch, eval_dataset)
     return train(job, **keywords, workers=workers, reduce=reduce, name=name or default_name(job.module), fresh=fresh,
                  cluster=cluster)
@@ -62,7 +62,7 @@ def submit(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval
                                 "compute_loss_func": compute_loss_func})
     from rekindle.run import submit as send
 
-    read = arguments.read(args, len(train_dataset), optimizer=optimizer, schedule=schedule, checkpoint=checkpoint)
+    read = arguments.read(args, _samples(train_dataset), optimizer=optimizer, schedule=schedule, checkpoint=checkpoint)
     keywords = _keywords(read, micro_batch, eval_dataset)
     return send(job, **keywords, workers=workers, reduce=reduce, name=name or default_name(job.module),
                 endpoint=endpoint)
@@ -86,7 +86,7 @@ def check(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval_
                                "compute_loss_func": compute_loss_func})
     from rekindle.checks.call import check as examine
 
-    read = arguments.read(args, len(train_dataset))
+    read = arguments.read(args, _samples(train_dataset))
     return examine(job, micro_batch=read.micro_batch, seed=read.seed, precision=read.precision)
 
 
@@ -103,6 +103,15 @@ def _job(call: str, args: Any, given: dict[str, Any]) -> tasks.Located:
     place.check_outside_guard(found.file, attribute.split(".")[1:], how)
     name = found.task.partition(":")[0]
     return tasks.Located(f"{name}:{attribute}", found.folder, found.file, name)
+
+
+def _samples(train_dataset: Any) -> int:
+    try:
+        return len(train_dataset)
+    except TypeError:
+        raise Refused(f"train_dataset is of type {type(train_dataset).__name__}, which has no length, so none of its "
+                      "samples could be read again; give a Dataset with __len__ and __getitem__, such as list(dataset)"
+                      ) from None
 
 
 def _keywords(read: arguments.Run, micro_batch: int | None, eval_dataset: Any) -> dict[str, Any]:

@@ -55,7 +55,8 @@ FIELDS: dict[str, Field] = {
                                  "constant_with_warmup have each rate one step earlier; the others are refused"),
     "lr_scheduler_kwargs": _mapped("`min_lr_rate` or `min_lr` of cosine_with_min_lr; others are refused"),
     "warmup_steps": _mapped("`warmup_steps` of the schedule, below 1 as a share of the steps; its rates come one step "
-                            "earlier, since HF's first step has rate 0"),
+                            "earlier, since HF's first step has rate 0, and before a linear decay over n steps they "
+                            "are larger by 1/n"),
     "warmup_ratio": _mapped("`warmup_steps` of the schedule, where `warmup_steps` is 0"),
     "optim": _mapped("`optimizer`: adamw_torch and adamw_torch_fused are AdamW, sgd is SGD without momentum; the "
                      "others are refused"),
@@ -299,8 +300,9 @@ def _checkpoint(args: Any, steps: int, epoch: int) -> Checkpoint | None:
     if strategy == "no":
         return None
     every = epoch if strategy == "epoch" else _interval(args.save_steps, steps)
-    kept = args.save_total_limit
-    return Checkpoint(every_steps=every) if kept is None else Checkpoint(every_steps=every, keep_last=int(kept))
+    # The Trainer takes 0 for no limit. Then the default of Rekindle stays, as it does without the argument.
+    kept = int(args.save_total_limit or 0)
+    return Checkpoint(every_steps=every, keep_last=kept) if kept > 0 else Checkpoint(every_steps=every)
 
 
 def _shown(value: Any) -> str:

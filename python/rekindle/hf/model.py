@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rekindle.errors import Refused
 from rekindle.hf import arguments
+from rekindle.layout import plain
 from rekindle.task import Sum, Task
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def make(model_init: Callable[[], Any], args: Any, train_dataset: Any, eval_data
     _recompute(module, args)
     columns = _columns(module) if args.remove_unused_columns else None
     return Task(module, data=train_dataset, validation=eval_dataset, collate=_Collate(data_collator, columns),
-                loss=_Loss(module, args, compute_loss_func), groups=_groups(module, args))
+                loss=_Loss(module, args, compute_loss_func), groups=_groups(module))
 
 
 class _Collate:
@@ -56,44 +57,53 @@ class _Loss:
     """Computes the loss as HF's Trainer does. The mean of a micro-batch times its count is the sum."""
 
     def __init__(self, module: torch.nn.Module, args: Any, function: Callable[..., Any] | None) -> None:
+        inner = _unwrapped(module)
+        config = getattr(inner, "config", None)
         self._function = function
         self._smoother: Any = None
-        if args.label_smoothing_factor and function is None:
+        # The Trainer leaves the smoothing out, with a warning, where a sample may have several labels.
+        several = getattr(config, "problem_type", None) == "multi_label_classification"
+        if args.label_smoothing_factor and function is None and not several:
             from transformers.trainer_pt_utils import LabelSmoother
 
             self._smoother = LabelSmoother(epsilon=args.label_smoothing_factor)
-        self._takes_count = _takes_count(module)
-        self._is_causal = _is_causal(module)
-        self._shifts = self._is_causal and not getattr(getattr(module, "config", None), "is_encoder_decoder", False)
+        self._takes_count = _takes_count(inner)
+        self._smooths_next = _is_causal_by_name(inner)
+        self._shifts = _is_causal_by_loss(inner) and not getattr(config, "is_encoder_decoder", False)
 
     def __call__(self, module: torch.nn.Module, batch: dict[str, Any]) -> Sum:
         inputs = dict(batch)
         labels = inputs.get("labels")
-        own = self._function is not None or self._smoother is not None
-        counted = labels is not None and (self._takes_count or own)
-        count = self._count(inputs) if counted else _length(batch)
-        # A model that is told the count divides its sum by it. One that is not takes the mean itself.
+        # Who is told the count divides a sum by it. Who is not takes the mean itself.
+        told = self._count(inputs) if self._takes_count or self._function is not None else None
+        count = _length(batch) if told is None else told
         divisor = max(count, 1)
-        if counted and self._takes_count:
-            inputs["num_items_in_batch"] = divisor
-        if own and labels is not None:
-            del inputs["labels"]
+        given = None if told is None else divisor
+        if given is not None and self._takes_count:
+            inputs["num_items_in_batch"] = given
+        if self._function is not None or self._smoother is not None:
+            inputs.pop("labels", None)
         outputs = module(**inputs)
         if self._function is not None:
-            loss = self._function(outputs, labels, num_items_in_batch=divisor)
+            loss = self._function(outputs, labels, num_items_in_batch=given)
         elif self._smoother is not None and labels is not None:
-            loss = self._smoother(outputs, labels, shift_labels=self._is_causal, num_items_in_batch=divisor)
+            loss = self._smoother(outputs, labels, shift_labels=self._smooths_next, num_items_in_batch=given)
         else:
             loss = _loss_of(outputs)
         return Sum(loss * divisor if count else loss * 0.0, count)
 
-    def _count(self, inputs: Mapping[str, Any]) -> int:
-        """Returns how many labels have a part in the loss."""
-        if "shift_labels" in inputs:
-            labels = inputs["shift_labels"]
-        else:
-            labels = inputs["labels"][..., 1:] if self._shifts else inputs["labels"]
-        return int(labels.ne(IGNORED).sum())
+    def _count(self, inputs: Mapping[str, Any]) -> int | None:
+        """Returns how many labels have a part in the loss, or None where they cannot be counted."""
+        if "labels" not in inputs:
+            return None
+        try:
+            if "shift_labels" in inputs:
+                labels = inputs["shift_labels"]
+            else:
+                labels = inputs["labels"][..., 1:] if self._shifts else inputs["labels"]
+            return int(labels.ne(IGNORED).sum())
+        except (TypeError, AttributeError):
+            return None  # The labels are no tensor, as those of models that find objects.
 
 
 def _loss_of(outputs: Any) -> Any:
@@ -122,7 +132,22 @@ def _takes_count(module: torch.nn.Module) -> bool:
     return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
-def _is_causal(module: torch.nn.Module) -> bool:
+def _unwrapped(module: Any) -> Any:
+    """Returns the module of Hugging Face in one that torch.compile() or PEFT has made of it."""
+    module = getattr(module, "_orig_mod", module)
+    base = getattr(module, "get_base_model", None)
+    return module if base is None else base()
+
+
+def _is_causal_by_name(module: torch.nn.Module) -> bool:
+    """Returns whether the Trainer smooths the label of the next token, by its rule for that."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    return type(module).__name__ in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
+
+
+def _is_causal_by_loss(module: torch.nn.Module) -> bool:
+    """Returns whether the loss of a label is that of the token before it, by the Trainer's rule for counting labels."""
     try:
         from transformers.loss.loss_utils import LOSS_MAPPING, ForCausalLMLoss
     except ImportError:  # It is an older release than that which has these.
@@ -131,7 +156,7 @@ def _is_causal(module: torch.nn.Module) -> bool:
 
 
 def _columns(module: torch.nn.Module) -> set[str]:
-    return {*inspect.signature(module.forward).parameters, "label", "label_ids", "labels"}
+    return {*inspect.signature(_unwrapped(module).forward).parameters, "label", "label_ids", "labels"}
 
 
 def _recompute(module: Any, args: Any) -> None:
@@ -142,25 +167,24 @@ def _recompute(module: Any, args: Any) -> None:
         if not asked:
             return
         if enable is not None:
-            given = getattr(args, f"{asked[0]}_kwargs", None) or {}
-            enable(**{f"{kind}_kwargs": {"use_reentrant": False, **given}})
+            given = dict(getattr(args, f"{asked[0]}_kwargs", None) or {})
+            # The Trainer takes these two out of the kwargs, which are those of torch.utils.checkpoint.
+            own = {name: given.pop(name) for name in ("every_n_layers", "offload") if name in given}
+            enable(**{f"{kind}_kwargs": {"use_reentrant": False, **given}}, **own)
             return
     raise Refused(f"TrainingArguments asks for activation checkpointing, which {type(module).__name__} does not have; "
                   "leave it out")
 
 
-def _groups(module: torch.nn.Module, args: Any) -> dict[str, dict[str, float | str]] | None:
-    """Returns the weight decay of the parameters for which HF's Trainer does not do what Rekindle does by itself.
+def _groups(module: torch.nn.Module) -> dict[str, dict[str, float]] | None:
+    """Says for which parameters the weight decay of the job acts, or does not, other than Rekindle does by itself.
 
     Rekindle decays what has two dimensions or more. HF's Trainer goes by names and by kinds of layers."""
-    if not args.weight_decay:
-        return None
     import transformers
 
-    names = transformers.Trainer.get_decay_parameter_names(None, module)
-    decayed = set(names)
-    groups: dict[str, dict[str, float | str]] = {}
+    decayed = set(transformers.Trainer.get_decay_parameter_names(None, module))
+    groups: dict[str, dict[str, float]] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad and (parameter.ndim >= 2) != (name in decayed):
-            groups[name] = {"weight_decay": float(args.weight_decay) if name in decayed else 0.0}
+            groups[plain(name)] = {"weight_decay": name in decayed}
     return groups or None

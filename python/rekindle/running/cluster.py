@@ -78,10 +78,15 @@ class ProjectFolder:
         return record if isinstance(record, dict) else None
 
     def _write(self, name: str, text: str) -> str:
+        """Writes a file as a whole and returns its path. Raises Refused."""
         path = os.path.join(self.path, name)
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(f"{path}.new", path)
+        try:
+            with open(f"{path}.new", "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(f"{path}.new", path)
+        except OSError as error:
+            raise Refused(f"{path}, a part of the state that is kept, cannot be written ({error.strerror}); make room "
+                          "there, or set XDG_STATE_HOME to another folder") from None
         return path
 
 
@@ -125,7 +130,12 @@ class LocalCluster:
 
     def _hold(self) -> int:
         """Returns a descriptor that holds the folder for this process. Raises Refused if another run holds it."""
-        held = os.open(os.path.join(self._folder, "run.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        path = os.path.join(self._folder, "run.lock")
+        try:
+            held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Refused(f"{path} cannot be opened ({error.strerror}); make room there, or set XDG_STATE_HOME to "
+                          "another folder") from None
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -133,8 +143,10 @@ class LocalCluster:
             os.close(held)
             raise Refused(f"jobs of this folder are being trained already, by process {holder or 'unknown'}; wait for "
                           "it, stop it by Ctrl-C, or submit this job to its cluster with rekindle.submit") from None
-        os.truncate(held, 0)
-        os.pwrite(held, f"{os.getpid()}\n".encode("ascii"), 0)
+        # The number is for messages alone, so a disk that is full does not matter here.
+        with contextlib.suppress(OSError):
+            os.truncate(held, 0)
+            os.pwrite(held, f"{os.getpid()}\n".encode("ascii"), 0)
         return held
 
     def _await_earlier(self) -> None:

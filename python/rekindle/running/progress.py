@@ -70,7 +70,8 @@ class Progress:
         steps = int(status["resolved_spec"]["training"]["steps"])
         parts = [f"step {status['step']}/{steps}"]
         if status["step"] > 0:
-            parts.append(f"loss {status['loss']:.4f}")
+            # JSON has no number for a loss that is not finite, so the program writes it as a text.
+            parts.append(f"loss {float(status['loss']):.4f}")
         waits = self._waits(now)
         if status["state"] == "RUNNING" and status["step"] > 0 and status["step_seconds"] > 0:
             parts.append(_speed(status))

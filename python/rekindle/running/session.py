@@ -223,6 +223,9 @@ class Session:
                 checkpoint, path = self._export(job)
             except ProgramError as error:
                 missing = f"they could not be exported: {error.message}"
+            except OSError as error:
+                missing = f"they could not be exported: {error.filename}: {error.strerror}"
+            if path is None:
                 self._progress.say(f"there are no weights of job {job['name']}: {missing}")
         return Result(job["name"], job["uid"], str(status["state_digest"]), curve(status["loss_curve"]),
                       curve(status["validation_curve"]), checkpoint, path, "" if path else missing)

@@ -82,7 +82,7 @@ def disk():
     """Writes files until something stops it."""
     number = 0
     while True:
-        with open(f"big{number}", "wb") as file:
+        with open(os.path.join(os.environ["TMPDIR"], f"big{number}"), "wb") as file:
             for _ in range(64):
                 file.write(b"x" * (1 << 20))
         number += 1

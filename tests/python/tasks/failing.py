@@ -229,6 +229,21 @@ def needs_memory():
     return rekindle.Task(Small(), data=Points(), loss=entropy)
 
 
+def killed_for_memory():
+    """Is killed where it gets more than two samples, as the system does where memory runs out."""
+    def act(module, x):
+        if len(x) > 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return acting(act)
+
+
+def ends_itself():
+    def act(module, x):
+        if len(x) > 2:
+            os._exit(3)
+    return acting(act)
+
+
 def stops_itself():
     os.kill(os.getpid(), signal.SIGSTOP)
     return acting(nothing)

@@ -1,5 +1,6 @@
 """Tasks that break the rules of the conversation with the trainer. They patch the package in their own process."""
 
+import gc
 import sys
 
 from rekindle import child, messages, model_process
@@ -65,3 +66,11 @@ def hides_buffers():
 
     model_process.Model.__init__ = hiding
     return memory()
+
+
+def notes_much():
+    """Says very often what it does before it describes its module."""
+    conversation = next(one for one in gc.get_objects() if type(one) is running())
+    for number in range(20_000):
+        conversation._note(f"note {number}")
+    return perceptron()

@@ -62,12 +62,6 @@ def mixed():
                          groups={"*.bias": {"weight_decay": 0.0}, "last.*": {"learning_rate": 0.5}})
 
 
-def mixed_alike():
-    """Is mixed() with one learning rate for all parameters."""
-    return rekindle.Task(Mixed(), data=Points(), validation=Points(8), loss=entropy, buffers={"fac*": "frozen"},
-                         groups={"*.bias": {"weight_decay": 0.0}})
-
-
 def helped():
     return rekindle.Task(torch.nn.Linear(8, 3), data=Points(), loss=entropy, data_workers=3)
 

@@ -90,6 +90,14 @@ def unknown_group():
     return of(groups={"*.bais": {"weight_decay": 0.0}})
 
 
+def option_of_a_group():
+    return of(groups={"weight": {"lr": 0.1}})
+
+
+def value_of_a_group():
+    return of(groups={"weight": {"learning_rate": -1.0}})
+
+
 def many_workers():
     return of(data_workers=1000)
 

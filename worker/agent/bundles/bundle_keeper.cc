@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,14 @@
 #include "common/files/file.h"
 #include "common/files/unique_fd.h"
 #include "common/log/log.h"
+#include "common/text/printable.h"
 
 namespace rekindle::agent {
 namespace {
+
+// From so many attempts in a row on, a failure is told. A cut of the connection fails one.
+constexpr int kToldFrom = 2;
+constexpr size_t kMostWords = 400;
 
 std::string UnfinishedFile(const std::string& folder, const std::string& address) {
   return common::NodeBundleFile(folder, address) + ".part";
@@ -64,6 +70,9 @@ void BundleKeeper::Want(std::map<std::string, std::string> wanted) {
   const common::MutexLock lock(mutex_);
   if (wanted == wanted_) return;
   wanted_ = std::move(wanted);
+  for (auto failed = failures_.begin(); failed != failures_.end();) {
+    failed = wanted_.count(failed->first) > 0 ? std::next(failed) : failures_.erase(failed);
+  }
   is_news_ = true;
   changed_.NotifyAll();
 }
@@ -71,6 +80,12 @@ void BundleKeeper::Want(std::map<std::string, std::string> wanted) {
 bool BundleKeeper::IsReady(const std::string& address) const {
   const common::MutexLock lock(mutex_);
   return ready_.count(address) > 0;
+}
+
+std::string BundleKeeper::Trouble(const std::string& address) const {
+  const common::MutexLock lock(mutex_);
+  const auto failed = failures_.find(address);
+  return failed == failures_.end() || failed->second.count < kToldFrom ? "" : failed->second.words;
 }
 
 void BundleKeeper::Loop() {
@@ -91,17 +106,32 @@ void BundleKeeper::Loop() {
       const common::MutexLock lock(mutex_);
       if (stopping_) return;
       has_failed |= !provided.ok();
-      if (provided.ok()) {
-        ready_.insert(address);
-        waker_->Wake();
-        log::Info("the code of a job is ready", {{"job_uid", job_uid}, {"bundle", address}});
-      } else if (said_ != provided.message()) {
-        said_ = std::string(provided.message());
-        log::Warning("the code of a job is not there yet", {{"job_uid", job_uid}, {"why", said_}});
-      }
+      Note(address, job_uid, provided);
     }
     failures = has_failed ? failures + 1 : 0;
   }
+}
+
+void BundleKeeper::Note(const std::string& address, const std::string& job_uid, const absl::Status& provided) {
+  if (provided.ok()) {
+    ready_.insert(address);
+    failures_.erase(address);
+    waker_->Wake();
+    log::Info("the code of a job is ready", {{"job_uid", job_uid}, {"bundle", address}});
+    return;
+  }
+  if (wanted_.count(address) == 0) return;
+  Failures& failures = failures_[address];
+  const std::string words =
+      common::Printable(provided.message().empty() ? provided.ToString() : std::string(provided.message()), kMostWords);
+  if (std::exchange(failures.logged, words) != words) {
+    log::Warning("the code of a job is not there yet", {{"job_uid", job_uid}, {"why", words}});
+  }
+  // A coordinator that is away, or has too much to do, is no trouble with this bundle.
+  if (absl::IsUnavailable(provided)) return;
+  ++failures.count;
+  const bool is_news = std::exchange(failures.words, words) != words;
+  if (failures.count == kToldFrom || (failures.count > kToldFrom && is_news)) waker_->Wake();
 }
 
 bool BundleKeeper::Wait(int failures) {

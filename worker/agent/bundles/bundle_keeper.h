@@ -39,7 +39,7 @@ class BundleKeeper {
   // Gets the piece of a job's bundle at an offset. The keeper fills in `job_uid`, `address` and `offset`.
   using Get = std::function<absl::StatusOr<v1::GetBundleReply>(v1::GetBundleRequest)>;
 
-  // `waker` is woken when a bundle is ready, and must outlive this object.
+  // `waker` is woken when a bundle is ready, and when Trouble() has another answer. It must outlive this object.
   BundleKeeper(Options options, const common::Waker* waker) : options_(std::move(options)), waker_(waker) {}
   ~BundleKeeper() { Stop(); }
   BundleKeeper(const BundleKeeper&) = delete;
@@ -53,9 +53,23 @@ class BundleKeeper {
   void Want(std::map<std::string, std::string> wanted);
   // Returns whether the bundle is there, whole and as its address says.
   bool IsReady(const std::string& address) const;
+  // Returns why a bundle that is wanted is not there, in printable ASCII. It is empty while the bundle is on its way. A
+  // failure that the next attempt mends is not told.
+  std::string Trouble(const std::string& address) const;
 
  private:
+  // Describes the attempts that have failed to make a bundle ready. Those that found the coordinator away are logged
+  // and do not count.
+  struct Failures {
+    int count = 0;
+    std::string words;
+    std::string logged;
+  };
+
   void Loop();
+  // Notes how an attempt to make the bundle ready has ended.
+  void Note(const std::string& address, const std::string& job_uid, const absl::Status& provided)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the bundle ready.
   absl::Status Provide(const std::string& address, const std::string& job_uid);
   absl::Status Fetch(const std::string& address, const std::string& job_uid);
@@ -74,9 +88,10 @@ class BundleKeeper {
   bool is_news_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, std::string> wanted_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> ready_ ABSL_GUARDED_BY(mutex_);
-  // Only the keeper's thread uses `random_` and `said_`, the last failure that was logged.
+  // `failures_` has bundles that are wanted and not there, by address.
+  std::map<std::string, Failures> failures_ ABSL_GUARDED_BY(mutex_);
+  // Only the keeper's thread uses `random_`.
   std::minstd_rand random_{std::random_device{}()};
-  std::string said_;
   std::thread thread_;
 };
 

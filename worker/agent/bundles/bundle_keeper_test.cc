@@ -132,6 +132,36 @@ TEST_F(BundleKeeperTest, AChangedFolderIsUnpackedAnew) {
   EXPECT_FALSE(fs::exists(Path(address) + "/torch.py"));
 }
 
+TEST_F(BundleKeeperTest, WhyOneDoesNotComeIsToldAsLongAsItIsWanted) {
+  const std::string address = Add("print()\n");
+  std::atomic<bool> fails{true};
+  Start([this, &fails](v1::GetBundleReply reply) -> absl::StatusOr<v1::GetBundleReply> {
+    if (fails && calls_ <= 5) return absl::UnavailableError("the coordinator is away");
+    if (fails) return absl::NotFoundError("it is gone\n");
+    return reply;
+  });
+  const auto await_trouble = [&] {
+    const double end = common::SteadySeconds() + 60;
+    while (keeper_->Trouble(address).empty() && common::SteadySeconds() < end) {
+      pollfd wait{.fd = waker_.fd(), .events = POLLIN};
+      poll(&wait, 1, 1000);
+      waker_.Clear();
+    }
+    return keeper_->Trouble(address);
+  };
+  EXPECT_EQ(keeper_->Trouble(address), "");
+  keeper_->Want({{address, "uid"}});
+  EXPECT_EQ(await_trouble(), "it is gone?");
+  EXPECT_GE(calls_, 7) << "one failure may be a cut, and the coordinator may be away";
+  keeper_->Want({});
+  EXPECT_EQ(keeper_->Trouble(address), "");
+  keeper_->Want({{address, "uid"}});
+  EXPECT_EQ(await_trouble(), "it is gone?");
+  fails = false;
+  ASSERT_TRUE(AwaitReady(address));
+  EXPECT_EQ(keeper_->Trouble(address), "");
+}
+
 TEST_F(BundleKeeperTest, OfThoseThatNoJobNeedsAFewStay) {
   std::vector<std::string> all = {Add("1"), Add("2"), Add("3")};
   Start();

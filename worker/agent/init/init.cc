@@ -116,7 +116,8 @@ class Init {
       if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
       const common::ExitStatus status = common::FromWaitStatus(info.si_code, info.si_status);
       const bool is_agent = agent_ && agent_->pid == info.si_pid;
-      if (!is_agent) Record(info.si_pid, status);
+      // What code of users leaves behind has other user ids. It must not use up the records that are for trainers.
+      if (!is_agent && info.si_uid == getuid()) Record(info.si_pid, status);
       waitpid(info.si_pid, nullptr, 0);
       if (is_agent) AgentEnded(status);
     }

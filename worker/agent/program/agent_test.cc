@@ -184,6 +184,15 @@ TEST_F(AgentTest, TrainersOutliveTheCoordinatorAndItsRestart) {
   EXPECT_LT(fastest, 1);
 }
 
+TEST_F(AgentTest, InitWritesDownNoEndOfAnotherUsersProcess) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a process of another user";
+  Want("strays");
+  StartInit();
+  const std::string trainer = Running(WaitRunning())->trainer();
+  ASSERT_TRUE(WaitLine(trainer, "the stray is gone"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir_ + "/exits")) << "the records are for trainers";
+}
+
 TEST_F(AgentTest, AReusedPidIsNotAdopted) {
   common::SpawnOptions options;
   options.argv = {"/bin/sleep", "600"};
@@ -260,6 +269,23 @@ TEST_F(AgentTest, ATrainerThatSaysSoHasDiedForWantOfMemory) {
       return process.out_of_memory() && process.exit_code() == common::kExitOutOfMemory;
     });
   }));
+}
+
+TEST_F(AgentTest, WhyATrainerCannotStartIsReportedAsLongAsItIsWanted) {
+  v1::DesiredTrainer desired = Desired("own");
+  desired.mutable_spec()->mutable_model()->set_python("train:task");
+  desired.mutable_spec()->mutable_model()->set_bundle(std::string(64, 'a'));
+  v1::NodeDirective directive;
+  *directive.add_trainers() = desired;
+  coordinator_.Direct(directive);
+  StartInit();
+  const auto report = coordinator_.WaitFor([](const v1::NodeReport& r) { return r.start_troubles_size() > 0; });
+  ASSERT_TRUE(report.has_value());
+  ASSERT_EQ(report->start_troubles_size(), 1);
+  EXPECT_EQ(report->start_troubles(0).job_uid(), desired.job_uid());
+  EXPECT_EQ(report->start_troubles(0).words(), "there is no such bundle here");
+  coordinator_.Direct({});
+  EXPECT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return r.start_troubles_size() == 0; }).has_value());
 }
 
 TEST_F(AgentTest, OneAgentAFolder) {

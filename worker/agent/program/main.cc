@@ -8,6 +8,7 @@
 #include "worker/agent/program/agent.h"
 #include "worker/agent/program/forget_cluster.h"
 #include "worker/agent/program/options.h"
+#include "worker/agent/user_code/code_watch.h"
 #include "worker/gpus/find_gpus.h"
 
 namespace {
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
         rekindle::agent::ParseOptions(rest, version, &exit_code);
     return options ? rekindle::agent::RunAgent(*options) : exit_code;
   }
+  if (command == rekindle::agent::kWatchCodeCommand) return rekindle::agent::RunCodeWatch(rest);
   if (command == "gpus") return rekindle::gpus::RunListGpus();
   if (command == "forget-cluster") return rekindle::agent::RunForgetCluster(rest);
   if (command == "--version") {

@@ -33,7 +33,8 @@ JobCodeOptions CodeOptions(const AgentOptions& options) {
           .disk = {.bytes = static_cast<int64_t>(options.code_disk)},
           .python = options.python,
           .data_roots = options.data_roots,
-          .memory_bytes = ShareOf(options)};
+          .memory_bytes = ShareOf(options),
+          .program = OwnProgram()};
 }
 
 std::string AllowedCode(const AgentOptions& options) {
@@ -48,7 +49,7 @@ void SettleIsolation(const NodeFolder& folder, AgentOptions& options) {
   absl::Status usable = user_code::CheckUidRange(options.code_uids);
   if (usable.ok()) usable = user_code::MakeCodeRoot(CodeRootOf(folder));
   if (usable.ok()) {
-    options.isolation = user_code::ProbeIsolation(CodeRootOf(folder), options.code_uids.last, options.python, &why,
+    options.isolation = user_code::ProbeIsolation(CodeRootOf(folder), options.code_uids, options.python, &why,
                                                   options.isolation_at_most);
   } else {
     why = std::string(usable.message());

@@ -117,6 +117,11 @@ class FakeCoordinator final : public v1::Nodes::Service {
     return grpc::Status::OK;
   }
 
+  // Has no bundle.
+  grpc::Status GetBundle(grpc::ServerContext*, const v1::GetBundleRequest*, v1::GetBundleReply*) override {
+    return grpc::Status(grpc::StatusCode::NOT_FOUND, "there is no such bundle here");
+  }
+
   grpc::Status Sync(grpc::ServerContext* context, const v1::NodeReport* report, v1::NodeDirective* reply) override {
     common::MutexLock lock(mutex_);
     reports_.push_back({common::SteadySeconds(), *report});

@@ -2,9 +2,12 @@
 // again and again, prints what it hears, and behaves as the job's name says. "steady" runs on, "stubborn" ignores
 // SIGTERM, "finishes" ends with exit code 0, and "crashes" with exit code 3. "gpu-lost" and "context-lost" leave last
 // words and the exit code of their name. "out-of-memory", "aborts" and "exits-later" (code 9) end when they are sent
-// SIGUSR1. All hold their life lock, except "old". "cuts-off" also empties the file of its lock.
+// SIGUSR1. All hold their life lock, except "old". "cuts-off" also empties the file of its lock. "strays" leaves a
+// process of another user behind, says when that is gone, and runs on.
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -26,6 +29,25 @@ namespace rekindle {
 namespace {
 
 constexpr auto kAttachPeriod = std::chrono::milliseconds(50);
+// Tests use an id that no node uses.
+constexpr uid_t kStrayUid = 4'199'996'000;
+
+// Leaves a process of another user behind, and waits until whoever takes it in has taken note of its end.
+bool LeaveStray() {
+  int ends[2];
+  if (pipe(ends) != 0) return false;
+  const pid_t between = fork();
+  if (between == 0) {
+    const pid_t stray = fork();
+    if (stray == 0) _exit(setresuid(kStrayUid, kStrayUid, kStrayUid) == 0 ? 0 : 1);
+    _exit(write(ends[1], &stray, sizeof stray) == sizeof stray ? 0 : 1);
+  }
+  pid_t stray = 0;
+  const bool is_told = between > 0 && waitpid(between, nullptr, 0) == between &&
+                       read(ends[0], &stray, sizeof stray) == sizeof stray && stray > 0;
+  while (is_told && (kill(stray, 0) == 0 || errno != ESRCH)) std::this_thread::sleep_for(kAttachPeriod);
+  return is_told;
+}
 
 int Run(const std::map<std::string, std::string>& flags) {
   std::ifstream file(flags.at("--job-file"));
@@ -50,6 +72,11 @@ int Run(const std::map<std::string, std::string>& flags) {
   }
   if (desired.job_name() == "aborts") std::signal(SIGUSR1, [](int) { std::abort(); });
   if (desired.job_name() == "exits-later") std::signal(SIGUSR1, [](int) { _exit(9); });
+  if (desired.job_name() == "strays") {
+    if (!LeaveStray()) return 10;
+    std::printf("the stray is gone\n");
+    std::fflush(stdout);
+  }
   std::signal(SIGTERM, desired.job_name() == "stubborn" ? SIG_IGN : SIG_DFL);
 
   const auto channel = common::Connect("unix:" + flags.at("--dir") + "/agent.sock", {.security = {}});

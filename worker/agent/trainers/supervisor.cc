@@ -392,6 +392,7 @@ void Supervisor::Report(v1::NodeReport* report) const {
     told->set_slot(slot);
     told->set_words(words);
   }
+  ReportStartTroubles(report);
   left_alone_.Report(report);
   ended_.Report(report);
 }

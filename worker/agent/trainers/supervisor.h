@@ -49,6 +49,8 @@ struct SupervisorOptions {
   JobCodeOptions code;
   // `has_bundle` says whether the code of a bundle is on this node. A trainer that needs it starts when it is.
   std::function<bool(const std::string& address)> has_bundle = [](const std::string&) { return false; };
+  // `why_no_bundle` says why that code is not there. It is empty while nothing is wrong.
+  std::function<std::string(const std::string& address)> why_no_bundle = [](const std::string&) { return ""; };
 };
 
 class Supervisor {
@@ -95,7 +97,7 @@ class Supervisor {
   std::map<std::string, std::string> Bundles() const;
   int running() const;
   // Fills in `trainers` of the node's report, which has the running and the ended trainers, `left_alone`, which says
-  // what was wanted of the trainers that are left alone, `slot_faults`, and the GPUs in `device`.
+  // what was wanted of the trainers that are left alone, `slot_faults`, `start_troubles`, and the GPUs in `device`.
   void Report(v1::NodeReport* report) const;
 
   // Takes the report of a trainer. It is accepted only if id, job, process and secret match those of a trainer on this
@@ -126,9 +128,13 @@ class Supervisor {
   // Lets a slot want its trainer only once the trainer's bundle is on this node, and the folder of its code is ready.
   void AwaitBundles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Start(int slot, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Prepares the job's own code, if it has some, and launches its trainer.
+  // Prepares the job's own code, if it has some, and launches its trainer. Launch also notes whether it has worked.
   absl::StatusOr<Launched> Launch(const v1::DesiredTrainer& desired, int slot, double now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Launched> LaunchWithCode(const v1::DesiredTrainer& desired, int slot, double now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Fills in `start_troubles` of the node's report.
+  void ReportStartTroubles(v1::NodeReport* report) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the code of jobs that have left the node. Returns when to call it again.
   double KeepCode(double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Stop(const Action& action, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -146,6 +152,8 @@ class Supervisor {
   std::map<int, v1::DesiredTrainer> desired_ ABSL_GUARDED_BY(mutex_);
   GpuSlots gpus_ ABSL_GUARDED_BY(mutex_);
   JobCode code_ ABSL_GUARDED_BY(mutex_);
+  // `not_launched_` says for a slot why the last trainer did not start there, and of which job it was.
+  std::map<int, v1::StartTrouble> not_launched_ ABSL_GUARDED_BY(mutex_);
   SlotHealth health_ ABSL_GUARDED_BY(mutex_);
   // `stuck_` has the slots that are held by a trainer which does not end.
   std::set<int> stuck_ ABSL_GUARDED_BY(mutex_);

@@ -51,6 +51,17 @@ absl::StatusOr<common::UniqueFd> MakeLog(const std::string& path) {
   return fd;
 }
 
+// Returns OK, or that the program for the job's trainers is not on this node.
+absl::Status CheckProgram(const v1::DesiredTrainer& desired, const std::string& program) {
+  if (access(program.c_str(), X_OK) == 0) return absl::OkStatus();
+  const bool is_own = !desired.spec().model().python().empty();
+  return absl::FailedPreconditionError(
+      absl::StrCat(program, ", which runs the trainers of job ", desired.job_name(), ", is no executable file here",
+                   is_own ? ": install it beside rekindle-worker"
+                          : ". The Python package runs only models of users' own (model.python): install Rekindle's "
+                            "programs on this node, or name the trainer's by --trainer-binary"));
+}
+
 constexpr size_t kMaxJobFileBytes = 4 << 20;
 
 absl::Status WriteJobFile(const NodeFolder& folder, const v1::DesiredTrainer& desired) {
@@ -143,13 +154,15 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
   record.boot_id = common::BootId();
   record.started_at = now;
   record.log = folder.LogFile(desired.job_name(), record.slot, incarnation);
+  const std::vector<std::string> command = Command(options, folder, desired, device, record.trainer);
+  if (absl::Status there = CheckProgram(desired, command.front()); !there.ok()) return there;
   const absl::Status job_file = WriteJobFile(folder, desired);
   if (!job_file.ok()) return job_file;
   const absl::StatusOr<common::UniqueFd> log = MakeLog(record.log);
   if (!log.ok()) return log.status();
 
   common::SpawnOptions spawn;
-  spawn.argv = Command(options, folder, desired, device, record.trainer);
+  spawn.argv = command;
   spawn.argv.insert(spawn.argv.end(), code.begin(), code.end());
   spawn.environment = TrainerEnvironment(desired.spec(), common::OwnEnvironment(), device.uuid);
   spawn.output_fd = log->get();

@@ -60,6 +60,7 @@ struct Launched {
 
 // Writes the job file and the trainer's record, then lets the trainer run. `device` says what the trainer
 // computes on. `code` has the arguments for a job's own code (user_code/job_code.h). After an error no trainer runs.
+// Returns FAILED_PRECONDITION if this node has no program for the job's trainers.
 absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeFolder& folder,
                                        const v1::DesiredTrainer& desired, const SlotDevice& device,
                                        const std::vector<std::string>& code, double now);

@@ -17,6 +17,8 @@
 #include "common/process/command.h"
 #include "common/time/clock.h"
 #include "worker/agent/folder/small_file.h"
+#include "worker/agent/user_code/code_watch.h"
+#include "worker/data/files/data_roots.h"
 #include "worker/numeric/pinned_environment.h"
 
 namespace rekindle::agent {
@@ -27,13 +29,15 @@ constexpr size_t kNameDigits = 8;
 // A warm process that dies is started again after this time, which doubles at each death.
 constexpr double kFirstPause = 1, kLongestPause = 60;
 constexpr int kMostDoublings = 6;
+// Processes that could not be killed are killed again after this time.
+constexpr double kKillAgainPause = 1;
 
 std::string NameFor(const std::string& job_uid) { return common::Xxh3_128Hex(job_uid).substr(0, kNameDigits); }
 
-// Returns folders in which every user can make files. Landlock leaves /dev/shm of them.
+// Returns folders in which every user can make files on usual systems. Landlock leaves /dev/shm of them.
 std::vector<std::string> SharedFolders(user_code::Isolation isolation) {
   if (isolation == user_code::Isolation::kUidAndLandlock) return {"/dev/shm"};
-  return {"/dev/shm", "/tmp", "/var/tmp"};
+  return {"/dev/shm", "/tmp", "/var/tmp", "/var/crash", "/run/lock"};
 }
 
 user_code::NamedValues PinnedFor(const v1::JobSpec& spec) {
@@ -83,6 +87,7 @@ void JobCode::Adopt() {
     }
     if (entry.record.isolation != user_code::Isolation::kNone) {
       guard_.Watch(entry.record.uid, entry.record.folder, SharedFolders(entry.record.isolation));
+      Watch();
     }
     const std::string job_uid = entry.record.job_uid;
     entries_.emplace(job_uid, std::move(entry));
@@ -153,6 +158,8 @@ bool JobCode::MayRun() const { return options_.isolation != user_code::Isolation
 bool JobCode::IsReady(const v1::DesiredTrainer& desired) {
   const std::string folder = FolderOf(desired.job_uid());
   if (guard_.IsBusy(folder)) return false;
+  const auto known = entries_.find(desired.job_uid());
+  if (known != entries_.end() && known->second.is_leaving) return false;
   // Prepare() says what is wrong.
   if (!MayRun() || guard_.HasFailed(folder)) return true;
   Entry& entry = entries_[desired.job_uid()];
@@ -184,14 +191,14 @@ absl::StatusOr<std::vector<std::string>> JobCode::Prepare(const v1::DesiredTrain
     return why.ok() ? absl::UnavailableError("the job's bundle is not in its folder yet: it is tried again") : why;
   }
   entry.setting = *std::move(setting);
-  entry.is_leaving = false;
   entry.desired = desired;
   const double now = common::SteadySeconds();
   // The next agent must know the user id before anything runs under it.
-  Write(entry);
+  if (absl::Status written = Write(entry); !written.ok()) return written;
+  if (entry.record.isolation != user_code::Isolation::kNone) Watch();
   if (!entry.warm && now >= entry.start_again_at) {
     StartWarm(entry, now);
-    Write(entry);
+    Write(entry).IgnoreError();
   }
   return std::vector<std::string>{"--isolation",   user_code::NameOf(entry.record.isolation),
                                   "--code-uid",    absl::StrCat(entry.record.uid),
@@ -200,10 +207,32 @@ absl::StatusOr<std::vector<std::string>> JobCode::Prepare(const v1::DesiredTrain
                                   "--warm",        SocketOf(desired.job_uid())};
 }
 
-void JobCode::Write(const Entry& entry) const {
-  const absl::Status written = ReplaceFile(RecordOf(entry.record.job_uid), ToJson(entry.record));
-  if (written.ok()) return;
-  log::Warning("the code of a job would not be found by the next agent", {{"why", std::string(written.message())}});
+absl::Status JobCode::Write(const Entry& entry) const {
+  absl::Status written = ReplaceFile(RecordOf(entry.record.job_uid), ToJson(entry.record));
+  if (!written.ok()) {
+    log::Warning("the code of a job would not be found by the next agent", {{"why", std::string(written.message())}});
+  }
+  return written;
+}
+
+absl::Status JobCode::CheckNamedFolder(const v1::JobSpec::Model& model) const {
+  if (!model.bundle().empty() || model.folder().empty()) return absl::OkStatus();
+  const auto found = data::DataRoots(options_.data_roots, {}).Find(model.folder());
+  return found.ok() && found->own ? data::DataRoots::RefuseOwn(model.folder()) : found.status();
+}
+
+void JobCode::Watch() {
+  if (watch_ && watch_->Exited()) {
+    (void)watch_->Reap();
+    watch_.reset();
+  }
+  if (watch_ || options_.program.empty()) return;
+  absl::StatusOr<common::Process> started = StartCodeWatch(options_.program, folder_->dir());
+  if (started.ok()) {
+    watch_ = *std::move(started);
+  } else {
+    log::Warning("the code of jobs may outlive this agent", {{"why", std::string(started.status().message())}});
+  }
 }
 
 void JobCode::StartWarm(Entry& entry, double now) {
@@ -211,11 +240,12 @@ void JobCode::StartWarm(Entry& entry, double now) {
   entry.start_again_at = std::min(entry.start_again_at, now + kLongestPause);
   const v1::JobSpec& spec = entry.desired.spec();
   const std::vector<std::string> own = common::OwnEnvironment();
+  // The trainer finds the same as this function, and says it to the job's user.
+  if (entry.setting->interpreter.empty() || !CheckNamedFolder(spec.model()).ok()) return;
   auto confinement = user_code::Confine(*entry.setting, own);
   const auto values = user_code::ReadValues(absl::StrCat(folder_->dir(), "/", user_code::kValuesFile),
                                             {spec.model().env_from().begin(), spec.model().env_from().end()});
-  // The trainer finds the same, and says it to the job's user.
-  if (!confinement.ok() || !values.ok() || entry.setting->interpreter.empty()) return;
+  if (!confinement.ok() || !values.ok()) return;
   absl::StatusOr<WarmProcess> warm =
       WarmProcess::Start({.interpreter = entry.setting->interpreter,
                           .task = spec.model().python(),
@@ -240,7 +270,7 @@ void JobCode::NoteDeath(Entry& entry, double now) {
   entry.deaths += 1;
   entry.start_again_at =
       std::min(now + kFirstPause * std::exp2(std::min(entry.deaths, kMostDoublings)), now + kLongestPause);
-  Write(entry);
+  Write(entry).IgnoreError();
 }
 
 std::optional<double> JobCode::Leave(Entry& entry, double now) {
@@ -250,7 +280,11 @@ std::optional<double> JobCode::Leave(Entry& entry, double now) {
   if (has_uid) {
     // Nothing of the job runs for a moment longer, whatever it has forked.
     const absl::Status killed = user_code::KillAll(entry.record.uid);
-    if (!killed.ok()) log::Error("cannot end the code of a job", {{"why", std::string(killed.message())}});
+    if (!killed.ok()) {
+      // What has the id must be known of as long as it runs.
+      log::Error("cannot end the code of a job", {{"why", std::string(killed.message())}});
+      return now + kKillAgainPause;
+    }
   }
   if (entry.warm) {
     const std::optional<double> again = entry.warm->End(now);
@@ -267,7 +301,7 @@ double JobCode::Keep(const std::set<std::string>& jobs, double now) {
   double wake_at = std::numeric_limits<double>::infinity();
   for (auto at = entries_.begin(); at != entries_.end();) {
     Entry& entry = at->second;
-    if (!jobs.contains(at->first)) {
+    if (entry.is_leaving || !jobs.contains(at->first)) {
       const std::optional<double> again = Leave(entry, now);
       if (!again) {
         at = entries_.erase(at);
@@ -280,7 +314,7 @@ double JobCode::Keep(const std::set<std::string>& jobs, double now) {
       // An entry that was adopted does not know what to start before the next trainer starts.
       if (!entry.warm && entry.setting && now >= entry.start_again_at) {
         StartWarm(entry, now);
-        Write(entry);
+        Write(entry).IgnoreError();
       }
       if (!entry.warm && entry.setting) wake_at = std::min(wake_at, entry.start_again_at);
     }

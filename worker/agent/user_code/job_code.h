@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/process/process.h"
 #include "common/process/waker.h"
 #include "rekindle/v1/node.pb.h"
 #include "worker/agent/folder/node_folder.h"
@@ -36,6 +37,8 @@ struct JobCodeOptions {
   std::vector<std::string> data_roots;
   // `memory_bytes` is a trainer's share of the node's memory.
   double memory_bytes = 0;
+  // `program` is the file of rekindle-worker, for the process of code_watch.h. Without it nobody watches.
+  std::string program;
 };
 
 // Returns the folder of code of users that belongs to a node's folder. It is beside that one, because the node's folder
@@ -53,13 +56,14 @@ class JobCode {
   // called once, before every other function.
   void Adopt();
 
-  // Begins what must be done before Prepare() and may take long: the removal of what the job's user id or an earlier
-  // stay of the job has left, and the copy of its bundle. Returns whether all of it is done, or has failed as Prepare()
-  // says. REQUIRES: the job's bundle is unpacked on this node.
+  // Begins what must be done before Prepare() and may take long: the end of an earlier stay of the job, the removal of
+  // what that or the job's user id has left, and the copy of its bundle. Returns whether all of it is done, or has
+  // failed as Prepare() says. REQUIRES: the job's bundle is unpacked on this node.
   bool IsReady(const v1::DesiredTrainer& desired);
 
   // Prepares the code of a job for a trainer that is about to start, and starts the job's warm process. Returns the
-  // trainer's arguments for it. Returns PERMISSION_DENIED if the code must not run here. REQUIRES: IsReady().
+  // trainer's arguments for it. Returns PERMISSION_DENIED if the code must not run here, and an error if the next agent
+  // would not know of it. REQUIRES: IsReady().
   absl::StatusOr<std::vector<std::string>> Prepare(const v1::DesiredTrainer& desired);
 
   // Ends the code of all jobs that are not in `jobs`, and starts warm processes again that have died. Returns when to
@@ -79,6 +83,7 @@ class JobCode {
     // `setting` and `desired` are unset in an entry that was adopted, until a trainer starts.
     std::optional<user_code::CodeSetting> setting;
     v1::DesiredTrainer desired;
+    // A job that has begun to leave leaves wholly, even if it is wanted here again meanwhile.
     bool is_leaving = false;
     int deaths = 0;
     double start_again_at = 0;
@@ -93,8 +98,13 @@ class JobCode {
   absl::StatusOr<user_code::CodeSetting> MakeFolders(Entry& entry, const v1::DesiredTrainer& desired);
   // Returns the folder of the task's module.
   std::string TaskFolder(const v1::JobSpec::Model& model, const user_code::CodeSetting& setting) const;
+  // Returns OK if the folder that a job names as that of its code is one that jobs may read.
+  absl::Status CheckNamedFolder(const v1::JobSpec::Model& model) const;
   void StartWarm(Entry& entry, double now);
-  void Write(const Entry& entry) const;
+  // Makes sure that the code of jobs with user ids ends if this process is killed.
+  void Watch();
+  // Writes the record down for the next agent. A failure is logged as well.
+  absl::Status Write(const Entry& entry) const;
   void NoteDeath(Entry& entry, double now);
   // Ends what a job has here. Returns when to call it again, or nothing if all of it is gone.
   std::optional<double> Leave(Entry& entry, double now);
@@ -103,6 +113,7 @@ class JobCode {
   const NodeFolder* const folder_;
   const std::string root_;
   std::map<std::string, Entry> entries_;
+  std::optional<common::Process> watch_;
   DiskGuard guard_;
 };
 

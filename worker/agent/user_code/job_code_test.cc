@@ -1,24 +1,17 @@
 #include "worker/agent/user_code/job_code.h"
 
-#include <poll.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/bundle/bundle.h"
-#include "common/process/command.h"
-#include "common/testing/temporary_folder_testing.h"
-#include "common/time/clock.h"
-#include "worker/user_code/confinement.h"
+#include "worker/agent/user_code/testing/job_code_testing.h"
+#include "worker/agent/user_code/warm_record.h"
 
 namespace rekindle::agent {
 namespace {
@@ -26,118 +19,6 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using user_code::Isolation;
-
-constexpr char kPython[] = "/usr/bin/python3";
-constexpr double kNever = std::numeric_limits<double>::infinity();
-// Tests use ids that no node uses.
-constexpr user_code::UidRange kIds = {4'199'998'000, 4'199'998'099};
-
-class JobCodeTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::filesystem::permissions(temporary_.path(), std::filesystem::perms(0711));
-    auto opened = NodeFolder::Open(temporary_.path() + "/node", 1);
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    folder_.emplace(*std::move(opened));
-    root_ = CodeRootOf(*folder_);
-  }
-  JobCodeOptions Options(Isolation isolation = Isolation::kUid) const {
-    return {.isolation = isolation,
-            .may_be_unisolated = true,
-            .uids = kIds,
-            .uid_places = {.claims = temporary_.path() + "/claims"}};
-  }
-  // Returns a job whose code is a bundle that is unpacked on this node.
-  v1::DesiredTrainer WithBundle(const std::string& job_uid) {
-    const std::string address(64, 'a');
-    const std::string unpacked = common::NodeBundleFolder(folder_->dir(), address);
-    std::filesystem::create_directories(unpacked);
-    std::ofstream(unpacked + "/train.py") << "x";
-    v1::DesiredTrainer desired = Plain(job_uid);
-    desired.mutable_spec()->mutable_model()->set_bundle(address);
-    return desired;
-  }
-  static v1::DesiredTrainer Plain(const std::string& job_uid) {
-    v1::DesiredTrainer desired;
-    desired.set_job_uid(job_uid);
-    desired.set_job_name("job");
-    desired.mutable_spec()->mutable_model()->set_python("train:task");
-    return desired;
-  }
-  void Await(JobCode& code, const v1::DesiredTrainer& desired) const {
-    while (!code.IsReady(desired)) AwaitNews();
-  }
-  void AwaitNews() const {
-    pollfd entry = {.fd = waker_.fd(), .events = POLLIN};
-    ASSERT_EQ(poll(&entry, 1, 60'000), 1);
-    waker_.Clear();
-  }
-  // Calls Keep() without jobs until nothing is left to do.
-  static void LeaveAll(JobCode& code) {
-    for (double at = 0; at != kNever;) {
-      at = code.Keep({}, common::SteadySeconds());
-      usleep(10'000);
-    }
-  }
-  void AwaitRemoval(const std::string& path) const {
-    while (std::filesystem::exists(path)) AwaitNews();
-  }
-  static common::Process Sleeper(const user_code::CodeSetting& setting) {
-    auto confinement = user_code::Confine(setting, {});
-    EXPECT_TRUE(confinement.ok()) << confinement.status();
-    common::SpawnOptions spawn;
-    spawn.argv = {"/bin/sleep", "600"};
-    spawn.new_session = true;
-    (*confinement)->AddTo(&spawn);
-    auto child = common::PendingChild::Start(spawn);
-    EXPECT_TRUE(child.ok()) << child.status();
-    child->Release();
-    return *common::Process::Open(child->identity());
-  }
-  std::vector<std::string> Records() const {
-    std::vector<std::string> records;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_->WarmFolder())) {
-      if (entry.path().extension() == ".json") records.push_back(entry.path().string());
-    }
-    return records;
-  }
-  static std::string Read(const std::string& path) {
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
-  // Makes a module of Python that stands for rekindle.warm, and says which environment it has.
-  void MakeWarm() {
-    std::filesystem::create_directories(temporary_.path() + "/lib/rekindle");
-    std::ofstream(temporary_.path() + "/lib/rekindle/__init__.py") << "";
-    std::ofstream(temporary_.path() + "/lib/rekindle/warm.py")
-        << "import os, time\n"
-           "text = os.environ.get('TEST_TOKEN', '') + ' ' + os.environ.get('TEST_OF_AGENT', 'nothing')\n"
-           "with open(os.environ['TMPDIR'] + '/new', 'w') as file: file.write(text)\n"
-           "os.rename(os.environ['TMPDIR'] + '/new', os.environ['TMPDIR'] + '/seen')\n"
-           "time.sleep(600)\n";
-    setenv("PYTHONPATH", (temporary_.path() + "/lib").c_str(), 1);
-    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-    setenv("TEST_OF_AGENT", "secret", 1);
-  }
-  void TearDown() override {
-    for (const char* name : {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "TEST_OF_AGENT"}) unsetenv(name);
-  }
-
-  common::TemporaryFolder temporary_;
-  const common::Waker waker_;
-  std::optional<NodeFolder> folder_;
-  std::string root_;
-};
-
-// Gives each job a user id, which only root can do.
-class IsolatedJobCode : public JobCodeTest {
- protected:
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can give a process another user id";
-    JobCodeTest::SetUp();
-  }
-};
 
 TEST_F(JobCodeTest, WhereNothingIsolatesCodeIsRefusedUnlessAPersonAllowsIt) {
   JobCodeOptions options = Options(Isolation::kNone);
@@ -264,56 +145,44 @@ TEST_F(IsolatedJobCode, AfterABootAnIdOfTheBootBeforeIsLeftAlone) {
   EXPECT_TRUE(process.Reap().ok());
 }
 
-TEST_F(JobCodeTest, TheWarmProcessHasTheNodesValuesAndNothingOfTheAgent) {
-  if (access(kPython, X_OK) != 0) GTEST_SKIP() << "the system has no " << kPython;
-  MakeWarm();
-  JobCodeOptions options = Options(Isolation::kNone);
-  options.python = kPython;
-  v1::DesiredTrainer desired = Plain("job");
-  desired.mutable_spec()->mutable_model()->add_env_from("TEST_TOKEN");
-  const std::string values = folder_->dir() + "/env_from";
-  std::ofstream(values) << "TEST_TOKEN=of the node\n";
-  std::filesystem::permissions(values, std::filesystem::perms(0644));
-  JobCode code(options, &*folder_, &waker_);
+// Takes from this thread, for a while, the right to become another user.
+class WithoutOtherUsers {
+ public:
+  WithoutOtherUsers() {
+    syscall(SYS_capget, &header_, before_);
+    __user_cap_data_struct less[_LINUX_CAPABILITY_U32S_3] = {before_[0], before_[1]};
+    less[0].effective &= ~(1U << CAP_SETUID);
+    syscall(SYS_capset, &header_, less);
+  }
+  ~WithoutOtherUsers() { syscall(SYS_capset, &header_, before_); }
+
+ private:
+  __user_cap_header_struct header_ = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct before_[_LINUX_CAPABILITY_U32S_3] = {};
+};
+
+TEST_F(IsolatedJobCode, WhatCannotBeKilledIsNotForgotten) {
+  JobCode code(Options(), &*folder_, &waker_);
   code.Adopt();
+  const v1::DesiredTrainer desired = WithBundle("job");
   Await(code, desired);
   ASSERT_TRUE(code.Prepare(desired).ok());
-  EXPECT_THAT(code.WatchFds(), IsEmpty()) << "others may read the values, so nothing runs with them";
-  std::filesystem::permissions(values, std::filesystem::perms(0600));
-  const double later = common::SteadySeconds() + 1000;
-  code.Keep({"job"}, later);
-  ASSERT_THAT(code.WatchFds(), SizeIs(1));
-  const std::string seen = user_code::ScratchOf(code.SettingOf("job")->folder) + "/seen";
-  while (!std::filesystem::exists(seen)) usleep(1000);
-  EXPECT_EQ(Read(seen), "of the node nothing");
-  EXPECT_EQ(Read(Records().at(0)).find("of the node"), std::string::npos);
-  LeaveAll(code);
-}
-
-TEST_F(JobCodeTest, AWarmProcessThatDiesIsStartedAgainLater) {
-  if (access(kPython, X_OK) != 0) GTEST_SKIP() << "the system has no " << kPython;
-  MakeWarm();
-  JobCodeOptions options = Options(Isolation::kNone);
-  options.python = kPython;
-  JobCode code(options, &*folder_, &waker_);
-  code.Adopt();
-  Await(code, Plain("job"));
-  ASSERT_TRUE(code.Prepare(Plain("job")).ok());
-  ASSERT_THAT(code.WatchFds(), SizeIs(1));
-  const auto first = ReadWarmRecord(Records().at(0));
-  ASSERT_TRUE(first.ok() && first->process.Alive());
-  ASSERT_TRUE(first->process.SendSignal(SIGKILL).ok());
-  pollfd entry = {.fd = code.WatchFds()[0], .events = POLLIN};
-  ASSERT_EQ(poll(&entry, 1, 60'000), 1);
+  const user_code::CodeSetting setting = *code.SettingOf("job");
+  const common::Process process = Sleeper(setting);
   const double now = common::SteadySeconds();
-  const double again = code.Keep({"job"}, now);
-  EXPECT_GT(again, now) << "not at once";
-  EXPECT_THAT(code.WatchFds(), IsEmpty());
-  EXPECT_EQ(ReadWarmRecord(Records().at(0))->process.pid, 0);
-  code.Keep({"job"}, again);
-  EXPECT_THAT(code.WatchFds(), SizeIs(1));
-  EXPECT_NE(ReadWarmRecord(Records().at(0))->process, first->process);
+  {
+    const WithoutOtherUsers without;
+    const double again = code.Keep({}, now);
+    EXPECT_GT(again, now);
+    EXPECT_NE(again, kNever);
+  }
+  EXPECT_FALSE(process.Exited());
+  EXPECT_THAT(Records(), SizeIs(1));
+  EXPECT_TRUE(std::filesystem::exists(setting.folder));
   LeaveAll(code);
+  while (!process.Exited()) usleep(1000);
+  EXPECT_TRUE(process.Reap().ok());
+  AwaitRemoval(setting.folder);
 }
 
 }  // namespace

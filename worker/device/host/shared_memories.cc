@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/memory/huge_pages.h"
 #include "common/memory/memory.h"
 
 namespace rekindle::device {
@@ -33,11 +35,13 @@ absl::StatusOr<void*> SharedMemories::Make(size_t bytes, const std::string& purp
   };
   common::UniqueFd file(memfd_create("rekindle-state", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid()) return no_room(errno);
-  if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)); error != 0) return no_room(error);
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return no_room(errno);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) return no_room(errno);
-  // A machine without huge pages for shared memory ignores the advice.
-  (void)madvise(memory, bytes, MADV_HUGEPAGE);
+  if (const int error = common::FillMappedFile(file.get(), memory, bytes); error != 0) {
+    munmap(memory, bytes);
+    return no_room(error);
+  }
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {
     const int error = errno;
     munmap(memory, bytes);

@@ -10,6 +10,7 @@ namespace rekindle::own_model {
 namespace {
 
 constexpr size_t kRemembered = 31;
+constexpr double kAskSeconds = 1;
 // A process that only answers pings needs much longer than FrozenLimits::quiet_seconds to use so much of the
 // processor's time.
 constexpr double kIdleSeconds = 0.01;
@@ -18,6 +19,7 @@ constexpr double kIdleSeconds = 0.01;
 
 void FrozenWatch::Replace() {
   cpu_seconds_ = 0;
+  is_asked_ = false;
   for (Known& known : known_) known.is_first = true;
 }
 
@@ -31,6 +33,13 @@ void FrozenWatch::End(double now) {
   known.is_first = false;
   known.seconds.push_back(now - begun_at_);
   if (known.seconds.size() > kRemembered) known.seconds.pop_front();
+}
+
+bool FrozenWatch::Asks(double now) {
+  if (is_asked_ || now - asked_at_ < kAskSeconds) return false;
+  is_asked_ = true;
+  asked_at_ = now;
+  return true;
 }
 
 double FrozenWatch::Limit() const {

@@ -35,7 +35,7 @@ class FrozenWatch {
 
   explicit FrozenWatch(FrozenLimits limits = {}) : limits_(limits) {}
 
-  // Notes that another process computes from now on. Its first micro-batch may take long again.
+  // Notes that another process computes from now on. Its first micro-batch may take long again. It was asked nothing.
   void Replace();
   // Begins a micro-batch.
   void Begin(double now, Work work = Work::kTraining);
@@ -43,6 +43,11 @@ class FrozenWatch {
   void Heard(double now) { heard_at_ = now; }
   // Notes that the micro-batch has ended.
   void End(double now);
+  // Returns whether to ask the process for a sign of life now, which is noted then. It is asked only now and then, and
+  // not again before Answered(): while some code of the process holds Python's lock it answers nothing, and would find
+  // its socket full of questions.
+  bool Asks(double now);
+  void Answered() { is_asked_ = false; }
 
   // Returns why the process is frozen, or an empty string.
   std::string Look(const ProcessView& view, double now);
@@ -66,6 +71,9 @@ class FrozenWatch {
   const FrozenLimits limits_;
   double begun_at_ = 0;
   double heard_at_ = 0;
+  // `is_asked_` says that the process has not answered what it was asked at `asked_at_`.
+  bool is_asked_ = false;
+  double asked_at_ = 0;
   // `cpu_seconds_` is what the process had used of the processor when it was last seen to compute.
   double cpu_seconds_ = 0;
   Work work_ = Work::kTraining;

@@ -114,5 +114,19 @@ TEST(FrozenWatch, AnotherProcessStartsAnew) {
   for (double cpu = 0.5; now < 1000; now += 5, cpu += 0.5) EXPECT_EQ(watch.Look({.cpu_seconds = cpu}, now), "");
 }
 
+TEST(FrozenWatch, AProcessThatDoesNotAnswerIsAskedOnce) {
+  FrozenWatch watch;
+  int asked = 0;
+  for (double now = 100; now < 400; now += 0.2) asked += watch.Asks(now) ? 1 : 0;
+  EXPECT_EQ(asked, 1);
+  watch.Answered();
+  EXPECT_TRUE(watch.Asks(400));
+  watch.Answered();
+  EXPECT_FALSE(watch.Asks(400.5));
+  EXPECT_TRUE(watch.Asks(401));
+  watch.Replace();
+  EXPECT_TRUE(watch.Asks(402)) << "another process was not asked";
+}
+
 }  // namespace
 }  // namespace rekindle::own_model

@@ -25,6 +25,7 @@ namespace rekindle::own_model {
 namespace {
 
 constexpr double kLookSeconds = 0.1;
+constexpr double kNoteSeconds = 1;
 constexpr int kMilli = 1000;
 constexpr size_t kMaxFaultBytes = 64 << 10;
 constexpr size_t kLongestLine = 500;
@@ -74,6 +75,24 @@ absl::Status MakeFaultsFile(const ModelProcessOptions& options) {
   if (fchown(file.get(), uid, uid) == 0) return absl::OkStatus();
   return common::ErrnoError(absl::StrCat("give away ", options.faults_file));
 }
+
+// Passes on what a process says that it does: each time the newest of it, and only now and then. The process may say
+// something without end, and it goes into a log and to the coordinator.
+class Notes {
+ public:
+  explicit Notes(const std::function<void(const std::string&)>& note) : note_(note) {}
+  void Take(std::string text) { newest_ = std::move(text); }
+  void Pass(double now) {
+    if (!note_ || newest_.empty() || now < next_) return;
+    next_ = now + kNoteSeconds;
+    note_(std::exchange(newest_, ""));
+  }
+
+ private:
+  const std::function<void(const std::string&)>& note_;
+  std::string newest_;
+  double next_ = 0;
+};
 
 // Waits at most `seconds` for the end of a process, and returns whether it has ended.
 bool AwaitEnd(const common::Process& process, double seconds) {
@@ -164,8 +183,11 @@ absl::StatusOr<common::Process> ModelProcess::StartCold(const ModelProcessOption
 absl::Status ModelProcess::AwaitReady(const ModelProcessOptions& options, const std::function<bool()>& go_on,
                                       const std::function<void(const std::string&)>& note) {
   const double begun = common::SteadySeconds();
+  Notes notes(note);
   while (!go_on || go_on()) {
-    if (common::SteadySeconds() - begun > options.start_seconds) {
+    const double now = common::SteadySeconds();
+    notes.Pass(now);
+    if (now - begun > options.start_seconds) {
       return absl::DeadlineExceededError(absl::StrCat("the model process has not described the module of ",
                                                       options.task, " after ", options.start_seconds, " s"));
     }
@@ -184,7 +206,7 @@ absl::Status ModelProcess::AwaitReady(const ModelProcessOptions& options, const 
     if ((*message)->type == MessageType::kNote) {
       const auto parsed = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
       const bool has_text = parsed.is_object() && parsed.contains("text") && parsed["text"].is_string();
-      if (has_text && note) note(common::Printable(Scrubbed(parsed["text"].get<std::string>())));
+      if (has_text) notes.Take(common::Printable(Scrubbed(parsed["text"].get<std::string>())));
     } else if ((*message)->type == MessageType::kFailed) {
       const absl::StatusOr<Failed> failed = Explain(text);
       if (!failed.ok()) return failed.status();
@@ -255,6 +277,7 @@ std::string ModelProcess::End(double patience) {
   }
   const absl::StatusOr<common::ExitStatus> exit = ExitOf();
   pump_.reset();
+  was_killed_ = by_itself && exit.ok() && exit->code == -SIGKILL;
   ended_ = exit.ok() ? exit->ToString() : "it is gone";
   const std::string faults = faults_.valid() ? absl::StrCat("/proc/self/fd/", faults_.get()) : options_.faults_file;
   const auto dump = common::ReadFile(*common::PosixFileSystem(), faults, kMaxFaultBytes);

@@ -57,9 +57,9 @@ struct ModelProcessOptions {
 // ModelProcess is thread-compatible. The process ends with the thread that has started it, or with this object.
 class ModelProcess {
  public:
-  // Starts a process and waits until it has described the module. `note` is told what it does meanwhile. Returns
-  // CANCELLED soon after `go_on` returns false. Returns INVALID_ARGUMENT, with the user's lines, if the task is at
-  // fault, and UNAVAILABLE if the process has ended or a signal has stopped it.
+  // Starts a process and waits until it has described the module. `note` is told now and then what it does meanwhile.
+  // Returns CANCELLED soon after `go_on` returns false. Returns INVALID_ARGUMENT, with the user's lines, if the task is
+  // at fault, and UNAVAILABLE if the process has ended or a signal has stopped it.
   static absl::StatusOr<std::unique_ptr<ModelProcess>> Start(const ModelProcessOptions& options,
                                                              const std::function<bool()>& go_on,
                                                              const std::function<void(const std::string&)>& note);
@@ -81,6 +81,9 @@ class ModelProcess {
   // Waits for its end, and returns how it has ended. If it died of a signal of its own, the text has the line of the
   // user's code that ran.
   std::string End(double patience = 0);
+  // Returns whether somebody else has killed the process, as the system does where memory runs out. It is known once
+  // End() was called.
+  bool WasKilled() const { return was_killed_; }
 
  private:
   ModelProcess(common::Process process, Channel channel, ModelProcessOptions options)
@@ -113,6 +116,7 @@ class ModelProcess {
   common::UniqueFd faults_;
   // `ended_` says how the process has ended, once that is known.
   std::string ended_;
+  bool was_killed_ = false;
 };
 
 }  // namespace rekindle::own_model

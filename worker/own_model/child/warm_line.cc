@@ -69,11 +69,12 @@ absl::Status WarmLine::Connect() {
 absl::StatusOr<std::string> WarmLine::Receive(double until, const std::function<bool()>& go_on) {
   std::array<char, kMostBytes> bytes;
   while (!go_on || go_on()) {
+    // It is asked for each packet, because notices of ends may come without end.
+    const double left = until - common::SteadySeconds();
+    if (left <= 0) return Lose("the warm process does not answer");
     const ssize_t got = recv(connection_.get(), bytes.data(), bytes.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
-      const double left = until - common::SteadySeconds();
-      if (left <= 0) return Lose("the warm process does not answer");
       pollfd entry = {.fd = connection_.get(), .events = POLLIN};
       poll(&entry, 1, static_cast<int>(std::min(left, kLookSeconds) * kMilli) + 1);
       continue;
@@ -87,6 +88,9 @@ absl::StatusOr<std::string> WarmLine::Receive(double until, const std::function<
     constexpr int64_t kMost = std::numeric_limits<pid_t>::max();
     if (ends_.size() < kMostEnds && *ended > 0 && *ended <= kMost && code && *code >= -NSIG && *code < 256) {
       ends_[static_cast<pid_t>(*ended)] = {.code = static_cast<int>(*code)};
+    }
+    if (common::SteadySeconds() > until && (!go_on || go_on())) {
+      return Lose("the warm process tells of ends and does not answer");
     }
   }
   return absl::CancelledError("the start of the model process was cancelled");

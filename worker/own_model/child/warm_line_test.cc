@@ -143,6 +143,26 @@ TEST_F(WarmLineTest, GarbageEndsTheLine) {
   }
 }
 
+TEST_F(WarmLineTest, NoticesWithoutEndAreNotWaitedFor) {
+  warm_ = std::thread([this] {
+    const common::UniqueFd line(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const std::string notice = R"({"ended": 5, "code": 0})";
+    while (send(line.get(), notice.data(), notice.size(), MSG_NOSIGNAL) > 0) continue;
+  });
+  WarmLine line(path_, std::nullopt);
+  EXPECT_THAT(std::string(Fork(line, 0.5).status().message()), HasSubstr("does not answer"));
+}
+
+TEST_F(WarmLineTest, WhoTellsOfEndsForEverIsNotListenedTo) {
+  warm_ = std::thread([this] {
+    const common::UniqueFd peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const std::string end = R"({"ended": 2, "code": 0})";
+    while (send(peer.get(), end.data(), end.size(), MSG_NOSIGNAL) > 0) continue;
+  });
+  WarmLine line(path_, std::nullopt);
+  EXPECT_THAT(std::string(Fork(line, 0.05).status().message()), HasSubstr("tells of ends"));
+}
+
 TEST_F(WarmLineTest, SilenceAndATrainerThatEndsAreNotWaitedFor) {
   WarmLine line(path_, std::nullopt);
   EXPECT_TRUE(absl::IsUnavailable(Fork(line, 0.05).status())) << "nobody accepts the connection";

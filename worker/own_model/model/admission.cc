@@ -3,39 +3,62 @@
 #include <fnmatch.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/text/printable.h"
+#include "worker/contract/optimizer_fields.h"
 
 namespace rekindle::own_model {
 namespace {
 
-constexpr char kWeightDecay[] = "weight_decay";
+constexpr char kLearningRate[] = "learning_rate", kWeightDecay[] = "weight_decay";
 constexpr double kGigabyte = 1e9;
+
+// Says what a group changes in its parameters.
+struct Changes {
+  std::optional<double> rate;
+  std::optional<bool> decay;
+  std::optional<double> weight_decay;
+};
+
+absl::StatusOr<Changes> ChangesOf(const JobFacts& job, const OptimizerGroup& group) {
+  const std::string pattern = common::Printable(group.pattern);
+  Changes changes;
+  for (const auto& [name, value] : group.options) {
+    if (name != kLearningRate && name != kWeightDecay) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "groups of the Task sets ", name, " for ", pattern, ", but only ", kLearningRate, " and ", kWeightDecay,
+          " can differ between parameters; remove it from groups, and set it for all in the job"));
+    }
+    if (name == kWeightDecay && (value == "true" || value == "false")) {
+      changes.decay = value == "true";
+      continue;
+    }
+    const double most = name == kLearningRate ? train::kLearningRate.high : train::kWeightDecay.high;
+    double number = 0;
+    if (!absl::SimpleAtod(value, &number) || !(number >= 0 && number <= most)) {
+      return absl::InvalidArgumentError(absl::StrCat("groups of the Task sets ", name, " to ", value, " for ", pattern,
+                                                     "; give a number from 0 to ", most));
+    }
+    if (name == kLearningRate) {
+      changes.rate = number / job.learning_rate;
+    } else {
+      changes.weight_decay = number;
+    }
+  }
+  return changes;
+}
 
 // Takes the options of a group for the parameters that it is the first to match, which are those in `left`.
 absl::Status TakeGroup(const JobFacts& job, const OptimizerGroup& group, std::vector<bool>* left,
                        train::ParameterLayout* layout) {
-  const std::string pattern = common::Printable(group.pattern);
-  bool decays = false, sets_decay = false;
-  for (const auto& [name, value] : group.options) {
-    double number = 0;
-    if (name != kWeightDecay) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("groups of the Task sets ", name, " for ", pattern, ", but only ", kWeightDecay,
-                       " can differ between parameters; remove it from groups, and set it for all in the job"));
-    }
-    const bool is_number = absl::SimpleAtod(value, &number);
-    if (!is_number || (number != 0 && number != job.weight_decay)) {
-      return absl::InvalidArgumentError(absl::StrCat("groups of the Task sets ", kWeightDecay, " to ", value, " for ",
-                                                     pattern, "; it can be 0 there, or that of the job, which is ",
-                                                     job.weight_decay, " (optimizer.weight_decay)"));
-    }
-    sets_decay = true;
-    decays = number != 0;
-  }
+  const absl::StatusOr<Changes> changes = ChangesOf(job, group);
+  if (!changes.ok()) return changes.status();
   for (size_t p = 0; p < layout->parameters.size(); ++p) {
     train::ParameterInfo& info = layout->parameters[p];
     // Patterns mean what they mean to Python's fnmatch, to which a backslash is a character like any other.
@@ -43,7 +66,9 @@ absl::Status TakeGroup(const JobFacts& job, const OptimizerGroup& group, std::ve
         (*left)[p] && !info.is_buffer() && fnmatch(group.pattern.c_str(), info.name.c_str(), FNM_NOESCAPE) == 0;
     if (!matches) continue;
     (*left)[p] = false;
-    if (sets_decay) info.decay = decays;
+    info.rate = changes->rate.value_or(info.rate);
+    info.decay = changes->decay.value_or(info.decay);
+    info.own_weight_decay = changes->weight_decay;
   }
   return absl::OkStatus();
 }

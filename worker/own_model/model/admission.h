@@ -3,6 +3,7 @@
 #define REKINDLE_WORKER_OWN_MODEL_MODEL_ADMISSION_H_
 
 #include "absl/status/status.h"
+#include "worker/contract/optimizer_fields.h"
 #include "worker/own_model/wire/description.h"
 
 namespace rekindle::own_model {
@@ -12,7 +13,9 @@ struct JobFacts {
   // `exact` and `sixteen_bit` are those of train::TrainSpec.
   bool exact = true;
   bool sixteen_bit = false;
-  // `weight_decay` is what the optimizer applies to parameters with ParameterInfo::decay.
+  // `learning_rate` is the highest rate of the job's schedule, and `weight_decay` is what its optimizer applies to
+  // parameters with ParameterInfo::decay.
+  double learning_rate = train::kLearningRate.initial;
   double weight_decay = 0;
   // `tries_sizes` says that the job chooses the size of its micro-batches by itself.
   bool tries_sizes = false;
@@ -20,9 +23,9 @@ struct JobFacts {
   double memory_bytes = 0;
 };
 
-// Sets ParameterInfo::decay by the optimizer groups of the task. Returns INVALID_ARGUMENT, with what to change, for the
-// first thing of the task that does not fit the job:
-// - an option of a group that the optimizer does not have for a part of the parameters,
+// Sets the rate and the weight decay of parameters by the optimizer groups of the task. Returns INVALID_ARGUMENT, with
+// what to change, for the first thing of the task that does not fit the job:
+// - an option of a group that a part of the parameters cannot have for itself, or a value out of its range,
 // - samples that have an influence on each other in a job that chooses the size of its micro-batches.
 // Returns RESOURCE_EXHAUSTED if the module cannot have room in the trainer's memory.
 absl::Status Admit(const JobFacts& job, Description* description);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,26 +31,44 @@ std::string Refused(const JobFacts& job, Description description) {
   return std::string(status.message());
 }
 
-TEST(AdmissionTest, GroupsDecideAboutWeightDecay) {
-  const JobFacts job{.weight_decay = 0.1};
+TEST(AdmissionTest, GroupsDecideAboutRateAndWeightDecay) {
+  const JobFacts job{.learning_rate = 0.5, .weight_decay = 0.1};
   Description description = Described();
-  description.groups = {{.pattern = "*.bias", .options = {{"weight_decay", "0.1"}}},
-                        {.pattern = "layer.*", .options = {{"weight_decay", "0.0"}}}};
+  description.groups = {{.pattern = "*.bias", .options = {{"weight_decay", "0.2"}}},
+                        {.pattern = "layer.*", .options = {{"learning_rate", "0.25"}, {"weight_decay", "0.0"}}}};
   ASSERT_TRUE(Admit(job, &description).ok());
-  EXPECT_FALSE(description.layout.parameters[0].decay);
-  EXPECT_TRUE(description.layout.parameters[1].decay) << "the first pattern that matches decides";
-  EXPECT_FALSE(description.layout.parameters[2].decay);
+  const std::vector<train::ParameterInfo>& parameters = description.layout.parameters;
+  EXPECT_EQ(parameters[0].rate, 0.5) << "a rate is a share of the job's";
+  EXPECT_EQ(parameters[0].own_weight_decay, 0.0);
+  EXPECT_EQ(parameters[1].rate, 1) << "the first pattern that matches decides";
+  EXPECT_EQ(parameters[1].own_weight_decay, 0.2);
+  EXPECT_EQ(parameters[2].rate, 1) << "a buffer is not trained";
+  EXPECT_EQ(parameters[2].own_weight_decay, std::nullopt);
+}
+
+TEST(AdmissionTest, AGroupMaySayThatTheDecayOfTheJobAppliesOrNot) {
+  Description description = Described();
+  description.groups = {{.pattern = "*.bias", .options = {{"weight_decay", "true"}}},
+                        {.pattern = "*.weight", .options = {{"weight_decay", "false"}}}};
+  ASSERT_TRUE(Admit({.weight_decay = 0.1}, &description).ok());
+  for (const bool is_bias : {false, true}) {
+    EXPECT_EQ(description.layout.parameters[is_bias].decay, is_bias);
+    EXPECT_EQ(description.layout.parameters[is_bias].own_weight_decay, std::nullopt);
+  }
 }
 
 TEST(AdmissionTest, WhatTheOptimizerCannotDoForAPartIsRefused) {
-  const JobFacts job{.weight_decay = 0.1};
   Description description = Described();
-  description.groups = {{.pattern = "*.bias", .options = {{"learning_rate", "0.5"}}}};
-  EXPECT_THAT(Refused(job, description), AllOf(HasSubstr("learning_rate"), HasSubstr("*.bias")));
-  for (const char* value : {"0.2", "true", "\"none\""}) {
-    description.groups = {{.pattern = "*", .options = {{"weight_decay", value}}}};
-    EXPECT_THAT(Refused(job, description), AllOf(HasSubstr(value), HasSubstr("0.1")));
+  description.groups = {{.pattern = "*.bias", .options = {{"momentum", "0.5"}}}};
+  EXPECT_THAT(Refused({}, description), AllOf(HasSubstr("momentum"), HasSubstr("*.bias")));
+  for (const char* name : {"learning_rate", "weight_decay"}) {
+    for (const char* value : {"-0.1", "101", "nan", "null", "\"none\""}) {
+      description.groups = {{.pattern = "*", .options = {{name, value}}}};
+      EXPECT_THAT(Refused({}, description), AllOf(HasSubstr(value), HasSubstr("from 0 to 100")));
+    }
   }
+  description.groups = {{.pattern = "*", .options = {{"learning_rate", "true"}}}};
+  EXPECT_THAT(Refused({}, description), HasSubstr("true"));
 }
 
 TEST(AdmissionTest, CoupledSamplesNeedASizeThatStays) {

@@ -2,8 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/memory/huge_pages.h"
 #include "common/process/process.h"
 
 namespace rekindle::own_model {
@@ -25,7 +28,12 @@ absl::StatusOr<GradientSlots> GradientSlots::Create(int64_t elements) {
   if (!file.ok()) return file.status();
   void* memory = mmap(nullptr, kSlots * bytes, PROT_READ, MAP_SHARED, file->get(), 0);
   if (memory == MAP_FAILED) return common::ErrnoError("mmap of the gradients");
-  return GradientSlots(*std::move(file), static_cast<const std::byte*>(memory), bytes);
+  GradientSlots slots(*std::move(file), static_cast<const std::byte*>(memory), bytes);
+  if (const int error = common::FillMappedFile(slots.file_.get(), memory, kSlots * bytes); error != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no ", kSlots * bytes, " bytes of shared memory for gradients: ", std::strerror(error)));
+  }
+  return slots;
 }
 
 absl::Status GradientSlots::Share(Channel& channel) const {

@@ -25,6 +25,15 @@ absl::Status DoesNotBelong() {
   return absl::InvalidArgumentError("the model process sent a message that does not belong here");
 }
 
+// Says that all processes that have tried something have died. `kills` of them were killed by somebody else.
+absl::Status GivenUp(const std::string& name, const std::string& last, int kills) {
+  const std::string what =
+      absl::StrCat(name, ": ", kMostDeaths, " model processes ended on it, the last one like this: ", last);
+  if (kills < kMostDeaths) return absl::InvalidArgumentError(what);
+  return absl::ResourceExhaustedError(absl::StrCat(what, "; this is how the system ends processes for which it has no ",
+                                                   "memory, and a smaller micro-batch needs less"));
+}
+
 }  // namespace
 
 OwnModel::~OwnModel() { ForgetInitial(); }
@@ -114,7 +123,7 @@ absl::Status OwnModel::Carry(const Work& work) {
   std::string why = work.renew;
   if (why.empty() && !keeper_->HasProcess()) why = "it was ended";
   bool is_repeated = false;
-  int deaths = 0, failures = 0;
+  int deaths = 0, kills = 0, failures = 0;
   absl::Status status;
   for (;;) {
     const double begun = common::SteadySeconds();
@@ -127,9 +136,9 @@ absl::Status OwnModel::Carry(const Work& work) {
     lost_seconds_ += common::SteadySeconds() - tried;
     why = std::string(status.message());
     if (absl::IsUnavailable(status)) {
+      kills += keeper_->WasKilled() ? 1 : 0;
       if (++deaths < kMostDeaths) continue;
-      status = absl::InvalidArgumentError(
-          absl::StrCat(work.name, ": ", deaths, " model processes ended on it, the last one like this: ", why));
+      status = GivenUp(work.name, why, kills);
       break;
     }
     // A process that breaks the rules does so because of the user's code.

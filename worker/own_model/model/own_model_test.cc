@@ -45,6 +45,19 @@ TEST_F(OwnModelTest, ADeathCostsNothingButTheMicroBatch) {
   }
 }
 
+TEST_F(OwnModelTest, ProcessesThatAreKilledEachTimeHaveNoMemory) {
+  Open("failing:killed_for_memory");
+  const Outcome killed = Compute(0, 0, nullptr, 4);
+  EXPECT_TRUE(absl::IsResourceExhausted(killed.loss.status())) << killed.loss.status();
+  EXPECT_TRUE(Compute(0, 0, nullptr, 2).loss.ok());
+  // A process that ends by itself each time is the job's fault, also where others were killed before.
+  Open("failing:ends_itself");
+  Signal(SIGKILL);
+  const Outcome ended = Compute(0, 0, nullptr, 4);
+  EXPECT_TRUE(absl::IsInvalidArgument(ended.loss.status())) << ended.loss.status();
+  EXPECT_THAT(std::string(ended.loss.status().message()), HasSubstr("exit code 3"));
+}
+
 TEST_F(OwnModelTest, AnExceptionAfterSomeGradientsIsTriedAgain) {
   Open("failing:raises_when_armed");
   ASSERT_TRUE(Compute(0).loss.ok());

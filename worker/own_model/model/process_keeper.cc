@@ -11,7 +11,6 @@ namespace rekindle::own_model {
 namespace {
 
 constexpr double kLookSeconds = 0.2;
-constexpr double kPingSeconds = 1;
 // A call that takes longer than this holds up the rank. It is well below the shortest deadline between ranks, so that
 // they know it in time, and decide by the watch of this rank and not by the deadline.
 constexpr double kLateSeconds = 0.5;
@@ -98,6 +97,7 @@ absl::StatusOr<bool> ProcessKeeper::Hear(const Message& message, const Question&
     // Slow data is no sign of a frozen process.
     const bool waits = pong->state == Pong::State::kAwaitsData || pong->state == Pong::State::kLoads;
     if (waits) watch_.Heard(common::SteadySeconds());
+    watch_.Answered();
     return false;
   }
   const absl::StatusOr<bool> is_answered = question.take(message);
@@ -111,6 +111,7 @@ absl::Status ProcessKeeper::AfterError(const absl::Status& error, bool is_closed
   if (!is_lost && !breaks_rules) return error;
   held_up_ = is_gone_ = true;
   const std::string how = process_->End(is_closed ? kClosedSeconds : 0);
+  was_killed_ = process_->WasKilled();
   if (breaks_rules) return absl::DataLossError(error.message());
   return absl::UnavailableError(absl::StrCat(error.message(), " (", how, ")"));
 }
@@ -137,9 +138,10 @@ absl::Status ProcessKeeper::LookAtProcess() {
     noted_at_ = now;
     if (const std::string long_first = watch_.LongFirst(now); !long_first.empty()) Note(long_first);
   }
-  if (now - pinged_at_ < kPingSeconds) return absl::OkStatus();
-  pinged_at_ = now;
-  return process_->channel().Send(MessageType::kPing, EncodePing(++pings_));
+  if (!watch_.Asks(now)) return absl::OkStatus();
+  const absl::Status sent = process_->channel().Send(MessageType::kPing, EncodePing(++pings_));
+  // What it has said before it closed its socket is still to be read, and then its end is noticed.
+  return absl::IsUnavailable(sent) ? absl::OkStatus() : sent;
 }
 
 void ProcessKeeper::Note(const std::string& text) {
@@ -183,9 +185,9 @@ void ProcessKeeper::SendExpected() {
     if (bytes + kHeaderBytes + 2 * sizeof(int64_t) > kMaxMessageBytes) break;
     ++count;
   }
-  // A process that is gone is noticed, and replaced, when a micro-batch is asked for.
+  // A process that is gone, or has no room for more messages, is noticed and replaced when a micro-batch is asked for.
   const std::vector<uint8_t> body = EncodeExpect(expected_step_, std::span(expected_).first(count));
-  process_->channel().Send(MessageType::kExpect, body).IgnoreError();
+  process_->channel().Send(MessageType::kExpect, body, /*descriptor=*/-1, /*patience=*/0).IgnoreError();
 }
 
 absl::Status ProcessKeeper::Replace(const std::string& why) {
@@ -197,6 +199,7 @@ absl::Status ProcessKeeper::Replace(const std::string& why) {
 
 absl::Status ProcessKeeper::Renew() {
   is_gone_ = true;
+  was_killed_ = false;
   (void)process_->End();
   slots_.reset();
   const auto go_on = [this] { return !unwanted_ && (!parts_.go_on || parts_.go_on()); };

@@ -46,6 +46,9 @@ class ProcessKeeper {
   const std::shared_ptr<const GradientSlots>& slots() const { return slots_; }
   // Returns whether there is a process. If not, the one before was ended and not replaced.
   bool HasProcess() const { return !is_gone_; }
+  // Returns whether the process was ended because somebody else has killed it, as the system does where memory runs
+  // out.
+  bool WasKilled() const { return was_killed_; }
   // Returns whether the process has got weights, so that it has its initial values no more.
   bool HasWeights() const { return shared_.has_value(); }
 
@@ -89,8 +92,8 @@ class ProcessKeeper {
   // Returns CANCELLED, and ends the process, if the present call has to end. Also notes that a call that has begun at
   // `begun` holds up the rank if it takes long.
   absl::Status CheckGoesOn(double begun, bool is_wanted);
-  // Returns UNAVAILABLE if the process is frozen, and asks it for a sign of life otherwise. Does nothing if it did so a
-  // short time ago.
+  // Returns UNAVAILABLE if the process is frozen, and asks it for a sign of life otherwise, unless it has still to give
+  // one. Does nothing if it did so a short time ago.
   absl::Status LookAtProcess();
   void Note(const std::string& text);
   // Sends what is expected and was not computed yet.
@@ -105,7 +108,6 @@ class ProcessKeeper {
   // `shared_` is what the process knows of the weights: the number of their memory, and their place in it.
   std::optional<std::pair<uint64_t, uint64_t>> shared_;
   double looked_at_ = 0;
-  double pinged_at_ = 0;
   double noted_at_ = 0;
   uint64_t pings_ = 0;
   // `expected_` has the micro-batches of step `expected_step_` that were announced and not computed yet.
@@ -119,6 +121,7 @@ class ProcessKeeper {
   bool has_noted_ = false;
   // `is_gone_` says that the process was ended and not replaced.
   bool is_gone_ = false;
+  bool was_killed_ = false;
 };
 
 }  // namespace rekindle::own_model

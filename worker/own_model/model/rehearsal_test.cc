@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "worker/contract/user_lines.h"
 #include "worker/own_model/testing/own_model_testing.h"
 
 namespace rekindle::own_model {
@@ -126,6 +127,14 @@ TEST_F(OwnModelTest, AProcessThatOnlySpeaksIsFrozen) {
   EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("takes longer than 1 s"));
 }
 
+TEST_F(OwnModelTest, NotesArePassedOnNowAndThenHoweverManyThereAre) {
+  const double begun = common::SteadySeconds();
+  Open("hostile:notes_much");
+  const auto notes = static_cast<double>(std::count(notes_.begin(), notes_.end(), '\n'));
+  EXPECT_GE(notes, 1);
+  EXPECT_LE(notes, common::SteadySeconds() - begun + 2);
+}
+
 TEST_F(OwnModelTest, AModuleThatCannotHaveRoomIsRefused) {
   parts_.process.task = "models:deep";
   parts_.job.memory_bytes = 1 << 20;
@@ -137,7 +146,7 @@ TEST_F(OwnModelTest, AnExceptionThatComesAgainIsTheJobsFault) {
   const pid_t before = model_->process().pid;
   const Outcome outcome = Compute(0, 0, nullptr, 2);
   EXPECT_TRUE(absl::IsInvalidArgument(outcome.loss.status())) << outcome.loss.status();
-  EXPECT_THAT(std::string(outcome.loss.status().message()), HasSubstr("failing.py"));
+  EXPECT_THAT(train::TracebackOf(outcome.loss.status()), HasSubstr("failing.py"));
   EXPECT_NE(model_->process().pid, before) << "it was tried again in a fresh process";
 }
 
@@ -153,7 +162,7 @@ TEST_F(OwnModelTest, ATaskThatFailsIsRefusedWithItsLines) {
   parts_.process.task = "refused:raises";
   const auto refused = OwnModel::Create(parts_);
   EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("refused.py"));
+  EXPECT_THAT(train::TracebackOf(refused.status()), HasSubstr("refused.py"));
   parts_.process.interpreter = "/bin/false";
   EXPECT_TRUE(absl::IsUnavailable(OwnModel::Create(parts_).status()));
 }

@@ -21,7 +21,6 @@
 namespace rekindle::own_model {
 namespace {
 
-constexpr double kSendSeconds = 10;
 constexpr int kMilli = 1000;
 
 // Waits until the socket is ready, and returns whether it is.
@@ -85,7 +84,7 @@ absl::StatusOr<std::pair<Channel, common::UniqueFd>> Channel::Create() {
   return std::pair<Channel, common::UniqueFd>(Channel(std::move(ours)), std::move(theirs));
 }
 
-absl::Status Channel::Send(MessageType type, std::span<const uint8_t> body, int descriptor) {
+absl::Status Channel::Send(MessageType type, std::span<const uint8_t> body, int descriptor, double patience) {
   MessageHeader head{
       .magic = kMagic, .type = static_cast<uint16_t>(type), .body_bytes = static_cast<uint32_t>(body.size())};
   if (body.size() + kHeaderBytes > kMaxMessageBytes) {
@@ -104,7 +103,7 @@ absl::Status Channel::Send(MessageType type, std::span<const uint8_t> body, int 
     c->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(c), &descriptor, sizeof(int));
   }
-  const double until = common::SteadySeconds() + kSendSeconds;
+  const double until = common::SteadySeconds() + patience;
   for (;;) {
     if (sendmsg(fd_.get(), &header, MSG_NOSIGNAL) >= 0) return absl::OkStatus();
     if (errno == EINTR) continue;
@@ -120,10 +119,9 @@ absl::Status Channel::SendJson(MessageType type, const std::string& json) {
 
 absl::StatusOr<std::optional<Message>> Channel::Receive(double seconds) {
   const double until = common::SteadySeconds() + seconds;
-  std::vector<uint8_t> bytes(kMaxMessageBytes);
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control = {};
   for (;;) {
-    iovec part = {.iov_base = bytes.data(), .iov_len = bytes.size()};
+    iovec part = {.iov_base = packet_.data(), .iov_len = packet_.size()};
     msghdr header = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.data(), .msg_controllen = control.size()};
     const ssize_t got = recvmsg(fd_.get(), &header, MSG_CMSG_CLOEXEC);
@@ -136,12 +134,12 @@ absl::StatusOr<std::optional<Message>> Channel::Receive(double seconds) {
     const std::vector<common::UniqueFd> descriptors = DescriptorsOf(header);
     if (got == 0) return absl::UnavailableError("the model process has closed its socket");
     MessageHeader head;
-    if (static_cast<size_t>(got) >= kHeaderBytes) std::memcpy(&head, bytes.data(), kHeaderBytes);
+    if (static_cast<size_t>(got) >= kHeaderBytes) std::memcpy(&head, packet_.data(), kHeaderBytes);
     const bool is_whole = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 && head.magic == kMagic &&
                           head.body_bytes == static_cast<size_t>(got) - kHeaderBytes;
     if (!is_whole) return absl::InvalidArgumentError("the model process sent what is no message of this release");
     Message message{.type = static_cast<MessageType>(head.type),
-                    .body = {bytes.begin() + kHeaderBytes, bytes.begin() + got}};
+                    .body = {packet_.begin() + kHeaderBytes, packet_.begin() + got}};
     // Reading files again and again would cost this process time and memory, so only the description comes in one.
     if (head.flags != 0 && (head.flags != kInFile || message.type != MessageType::kReady)) {
       return absl::InvalidArgumentError("the model process sent a message with flags that do not belong to it");
@@ -165,10 +163,7 @@ absl::StatusOr<std::optional<Message>> Channel::Receive(double seconds) {
 absl::StatusOr<common::UniqueFd> MakeMemoryFile(const std::string& name, uint64_t bytes) {
   common::UniqueFd file(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid()) return common::ErrnoError("memfd_create");
-  if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)); error != 0) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no ", bytes, " bytes of shared memory for ", name, ": ", std::strerror(error)));
-  }
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return common::ErrnoError("sizing memory");
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return common::ErrnoError("sealing memory");
   }

@@ -30,9 +30,13 @@ class Channel {
   // Makes a channel, and the descriptor of its other end.
   static absl::StatusOr<std::pair<Channel, common::UniqueFd>> Create();
 
-  // Sends a message. `descriptor` goes with it, unless it is -1. Waits at most a few seconds for room, because a
-  // process that reads nothing is of no use: returns DEADLINE_EXCEEDED then.
-  absl::Status Send(MessageType type, std::span<const uint8_t> body, int descriptor = -1);
+  // A process that reads nothing for `kPatience` seconds is of no use. Other ranks hear nothing of this wait, so it has
+  // to be shorter than their deadlines.
+  static constexpr double kPatience = 1;
+
+  // Sends a message. `descriptor` goes with it, unless it is -1. Returns DEADLINE_EXCEEDED if there was no room for it
+  // for `patience` seconds.
+  absl::Status Send(MessageType type, std::span<const uint8_t> body, int descriptor = -1, double patience = kPatience);
   // Sends JSON of at most kMaxJsonBytes.
   absl::Status SendJson(MessageType type, const std::string& json);
   // Waits at most `seconds` for the next message, and returns nothing if none came.
@@ -41,12 +45,14 @@ class Channel {
   int fd() const { return fd_.get(); }
 
  private:
-  explicit Channel(common::UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit Channel(common::UniqueFd fd) : fd_(std::move(fd)), packet_(kMaxMessageBytes) {}
 
   common::UniqueFd fd_;
+  // `packet_` is where Receive() puts what comes.
+  std::vector<uint8_t> packet_;
 };
 
-// Makes a file in memory of `bytes` bytes that cannot change its size. Returns RESOURCE_EXHAUSTED if there is no room.
+// Makes a file in memory of `bytes` bytes that cannot change its size. It has no pages yet.
 absl::StatusOr<common::UniqueFd> MakeMemoryFile(const std::string& name, uint64_t bytes);
 
 }  // namespace rekindle::own_model

@@ -8,6 +8,11 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/time/clock.h"
 
 namespace rekindle::own_model {
 namespace {
@@ -129,6 +134,23 @@ TEST_F(ChannelTest, AClosedEndIsNoticed) {
   other_.Reset();
   EXPECT_TRUE(absl::IsUnavailable(channel_->Receive(1).status()));
   EXPECT_TRUE(absl::IsUnavailable(channel_->Send(MessageType::kStop, {})));
+}
+
+TEST_F(ChannelTest, AProcessThatReadsNothingIsNotWaitedForLong) {
+  const std::vector<uint8_t> body(kMaxMessageBytes / 2);
+  const auto send_until_full = [&](double patience) {
+    absl::Status sent;
+    for (int i = 0; sent.ok() && i < 10'000; ++i) sent = channel_->Send(MessageType::kExpect, body, -1, patience);
+    return sent;
+  };
+  EXPECT_TRUE(absl::IsDeadlineExceeded(send_until_full(0)));
+  const double begun = common::SteadySeconds();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(channel_->Send(MessageType::kExpect, body)));
+  EXPECT_GE(common::SteadySeconds() - begun, Channel::kPatience);
+  // What was sent is whole, and there is room again once it was read.
+  std::vector<char> read(kMaxMessageBytes);
+  EXPECT_EQ(recv(other_.get(), read.data(), read.size(), 0), static_cast<ssize_t>(kHeaderBytes + body.size()));
+  EXPECT_TRUE(channel_->Send(MessageType::kExpect, body).ok());
 }
 
 TEST_F(ChannelTest, ALongBodyIsRefusedBeforeItIsSent) {

@@ -20,9 +20,28 @@ constexpr size_t kMostDimensions = 16;
 constexpr int64_t kMostElements = int64_t{1} << 40;
 constexpr size_t kMostGroups = 1000;
 constexpr size_t kMostOptions = 100;
+// Nothing in a description lies deeper than this. What does is not kept, because a list in each of a million lists
+// would need much more memory than its text.
+constexpr int kDeepest = 8;
 
 absl::Status Malformed(const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("the model process describes the module wrongly: ", what));
+}
+
+// Returns a whole number. A number with a fraction, which may be any number of a double, is none.
+int64_t WholeOf(const nlohmann::json& value) { return value.get_ref<const nlohmann::json::number_integer_t&>(); }
+
+std::vector<int64_t> ShapeOf(const nlohmann::json& entry) {
+  std::vector<int64_t> shape;
+  const auto& extents = entry.at("shape").get_ref<const nlohmann::json::array_t&>();
+  for (const nlohmann::json& extent : extents) shape.push_back(WholeOf(extent));
+  return shape;
+}
+
+// Returns whether the name may be shown as it is. A control character could command the terminal that shows it.
+bool IsName(const std::string& name) {
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+  return !name.empty() && name.size() <= kLongestName && std::none_of(name.begin(), name.end(), is_control);
 }
 
 train::BufferRule RuleOf(const std::string& rule) {
@@ -51,8 +70,8 @@ int64_t BytesOf(const std::string& dtype) {
 
 // Returns how many elements a tensor has.
 absl::StatusOr<int64_t> ElementsOf(const std::string& name, const std::vector<int64_t>& shape) {
-  if (name.empty() || name.size() > kLongestName || shape.size() > kMostDimensions) {
-    return Malformed("a name is empty or too long, or there are too many dimensions");
+  if (!IsName(name) || shape.size() > kMostDimensions) {
+    return Malformed("a name is empty, too long or has control characters, or there are too many dimensions");
   }
   int64_t size = 1;
   for (int64_t extent : shape) {
@@ -69,7 +88,7 @@ absl::Status Add(const nlohmann::json& entry, Description* out) {
   train::ParameterLayout* const layout = &out->layout;
   train::ParameterInfo info;
   info.name = entry.at("name").get<std::string>();
-  info.shape = entry.at("shape").get<std::vector<int64_t>>();
+  info.shape = ShapeOf(entry);
   info.decay = entry.at("decay").get<bool>();
   info.offset = layout->total;
   const absl::StatusOr<int64_t> size = ElementsOf(info.name, info.shape);
@@ -78,7 +97,7 @@ absl::Status Add(const nlohmann::json& entry, Description* out) {
   const std::string shown = common::Printable(info.name);
   if (info.size < 1 || info.size > kMostElements - layout->total) return Malformed(shown + " is empty or too large");
   const auto dtype = entry.at("dtype").get<std::string>();
-  if (entry.at("offset").get<int64_t>() != info.offset || entry.at("size").get<int64_t>() != info.size) {
+  if (WholeOf(entry.at("offset")) != info.offset || WholeOf(entry.at("size")) != info.size) {
     return Malformed(shown + " does not lie behind the one before");
   }
   if (entry.at("kind").get<std::string>() == "buffer") {
@@ -100,7 +119,7 @@ absl::Status Add(const nlohmann::json& entry, Description* out) {
 
 absl::Status AddFrozen(const nlohmann::json& entry, Description* out) {
   FrozenParameter frozen{.name = entry.at("name").get<std::string>()};
-  const absl::StatusOr<int64_t> size = ElementsOf(frozen.name, entry.at("shape").get<std::vector<int64_t>>());
+  const absl::StatusOr<int64_t> size = ElementsOf(frozen.name, ShapeOf(entry));
   if (!size.ok()) return size.status();
   frozen.bytes = *size * BytesOf(entry.at("dtype").get<std::string>());
   out->frozen.push_back(std::move(frozen));
@@ -145,7 +164,7 @@ absl::Status CheckNames(const Description& description) {
 }
 
 absl::Status ParseInto(const nlohmann::json& parsed, Description* out) {
-  if (const int protocol = parsed.at("protocol").get<int>(); protocol != kProtocol) {
+  if (const int64_t protocol = WholeOf(parsed.at("protocol")); protocol != kProtocol) {
     return absl::InvalidArgumentError(absl::StrCat("the package rekindle of this node's Python speaks protocol ",
                                                    protocol, ", the trainer ", kProtocol,
                                                    "; install the same release of both"));
@@ -153,8 +172,8 @@ absl::Status ParseInto(const nlohmann::json& parsed, Description* out) {
   out->python_version = common::Printable(parsed.at("python").get<std::string>());
   out->torch_version = common::Printable(parsed.at("torch").get<std::string>());
   out->digest = common::Printable(parsed.at("digest").get<std::string>());
-  out->samples = parsed.at("samples").get<int64_t>();
-  out->validation_samples = parsed.at("validation_samples").get<int64_t>();
+  out->samples = WholeOf(parsed.at("samples"));
+  out->validation_samples = WholeOf(parsed.at("validation_samples"));
   out->couples_samples = parsed.at("couples_samples").get<bool>();
   // The process reads the buffers when backward is over, because parts of forward may be repeated there.
   out->layout.late_buffers = true;
@@ -181,7 +200,8 @@ bool IsAlike(const train::ParameterLayout& one, const train::ParameterLayout& ot
 }  // namespace
 
 absl::StatusOr<Description> ParseDescription(const std::string& json) {
-  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const auto is_kept = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth <= kDeepest; };
+  const nlohmann::json parsed = nlohmann::json::parse(json, is_kept, /*allow_exceptions=*/false);
   if (!parsed.is_object()) return Malformed("it is no JSON object");
   Description description;
   try {
@@ -211,7 +231,9 @@ std::string DifferenceOf(const Description& before, const Description& now) {
   if (now.validation_samples != before.validation_samples) {
     return differs("number of validation samples", before.validation_samples, now.validation_samples);
   }
-  if (now.groups != before.groups) return differs("list of groups", TextOf(before.groups), TextOf(now.groups));
+  if (now.groups != before.groups) {
+    return differs("list of groups", common::Printable(TextOf(before.groups)), common::Printable(TextOf(now.groups)));
+  }
   if (now.couples_samples != before.couples_samples) return "its couples_samples is another value";
   return "";
 }

@@ -4,6 +4,9 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace rekindle::own_model {
 namespace {
@@ -106,6 +109,28 @@ TEST(DescriptionTest, AnotherModuleIsToldFromTheOneBefore) {
   EXPECT_NE(difference([](auto& j) { j["groups"] = {{{"pattern", "*"}, {"options", {{"lr", 1}}}}}; }), "");
 }
 
+TEST(DescriptionTest, ADifferenceIsToldInFewWords) {
+  nlohmann::json json = Whole();
+  const nlohmann::json group = {{"pattern", std::string(1000, 'p')}, {"options", nlohmann::json::object()}};
+  for (int i = 0; i < 1000; ++i) json["groups"].push_back(group);
+  const auto many = ParseDescription(json.dump());
+  ASSERT_TRUE(many.ok()) << many.status();
+  EXPECT_LT(DifferenceOf(*ParseDescription(Whole().dump()), *many).size(), 1000u);
+}
+
+TEST(DescriptionTest, WhatLiesTooDeepIsNotKept) {
+  nlohmann::json json = Whole();
+  json["more"] = 0;
+  std::string text = json.dump();
+  constexpr size_t kDepth = 100'000;
+  const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
+  text.replace(text.find("\"more\":0") + 7, 1, deep);
+  EXPECT_TRUE(ParseDescription(text).ok());
+  text = json.dump();
+  text.replace(text.find("[4,3]"), 5, deep);
+  EXPECT_FALSE(ParseDescription(text).ok());
+}
+
 TEST(DescriptionTest, WhatDoesNotFitTogetherIsRefused) {
   const auto is_refused = [](const std::function<void(nlohmann::json&)>& change) {
     nlohmann::json json = Whole();
@@ -127,6 +152,16 @@ TEST(DescriptionTest, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_TRUE(is_refused([](auto& j) { j["layout"][0]["kind"] = "buffer"; })) << "parameters come first";
   EXPECT_TRUE(is_refused([](auto& j) { j["layout"][0]["dtype"] = "int64"; })) << "such a parameter has no gradient";
   EXPECT_TRUE(is_refused([](auto& j) { j["layout"][2]["dtype"] = "float64"; }));
+  for (const char* field : {"offset", "size"}) {
+    EXPECT_TRUE(is_refused([&](auto& j) { j["layout"][1][field] = j["layout"][1][field].template get<double>(); }));
+    EXPECT_TRUE(is_refused([&](auto& j) { j["layout"][1][field] = 1e300; }));
+  }
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["shape"] = {4.0}; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["shape"] = 4; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["samples"] = 1e300; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["samples"] = ~uint64_t{0}; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["protocol"] = (int64_t{1} << 32) + 1; }));
+  EXPECT_TRUE(is_refused([](auto& j) { j["layout"][1]["name"] = "\x1b[31mred"; }));
   EXPECT_TRUE(is_refused([](auto& j) { j["frozen"] = 5; }));
   EXPECT_TRUE(is_refused([](auto& j) {
     j["frozen"] = {{{"name", "bias"}, {"shape", {1}}, {"dtype", "float32"}}};

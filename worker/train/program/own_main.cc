@@ -105,6 +105,7 @@ absl::StatusOr<std::unique_ptr<Model>> OwnRuntime::OpenModel(const Flags& flags,
   parts.process.data_workers = job.python.data_workers;
   parts.job = {.exact = job.spec.exact,
                .sixteen_bit = job.spec.sixteen_bit,
+               .learning_rate = job.spec.optimizer.learning_rate,
                .weight_decay = job.spec.optimizer.weight_decay,
                .tries_sizes = flags.try_micro_batch > 0,
                .memory_bytes = flags.memory};
@@ -125,8 +126,11 @@ absl::StatusOr<data::OpenedData> OwnRuntime::OpenData(const Flags&, const Traine
       *model_, {.seed = job.spec.seed, .global_batch = job.spec.global_batch, .micro_batch = job.spec.micro_batch});
   if (!batches.ok()) return batches.status();
   const own_model::Description& described = model_->description();
-  data::OpenedData opened{.fingerprint =
-                              common::Xxh3_128Hex(absl::StrCat(described.samples, "/", described.validation_samples))};
+  // Jobs of every kind of sum compare this, and only exact ones the probe. Each member makes the initial state by
+  // itself, so members with other weights, buffers, layouts or optimizer groups would train different models.
+  data::OpenedData opened{
+      .fingerprint = common::Xxh3_128Hex(absl::StrCat(described.samples, "/", described.validation_samples, "\n",
+                                                      described.digest, "\n", own_model::TextOf(described.groups)))};
   opened.batches = *std::move(batches);
   return opened;
 }

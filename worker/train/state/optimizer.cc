@@ -32,8 +32,8 @@ RekindleUpdate Describe(const PlannedUpdate& update, const GradientView& gradien
   const OptimizerSpec& optimizer = update.optimizer;
   const bool fixed = gradient.fixed != nullptr;
   return {.optimizer = KernelOf(optimizer.kind).value_or(RekindleOptimizer{}),
-          .learning_rate = update.learning_rate,
-          .weight_decay = info.decay ? optimizer.weight_decay : 0,
+          .learning_rate = update.learning_rate * info.rate,
+          .weight_decay = info.own_weight_decay.value_or(info.decay ? optimizer.weight_decay : 0),
           .beta1 = optimizer.beta1,
           .beta2 = optimizer.beta2,
           .epsilon = optimizer.epsilon,

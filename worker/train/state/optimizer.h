@@ -47,9 +47,10 @@ struct PlannedUpdate {
 // in `has_gradient`, which has a value for each parameter, stay as they are. Bias correction counts the updates of the
 // parameter. In fixed point the exponents are scalars.exponents. `squares` is the GradientSumOfSquares of the gradient.
 // `count` is the number of tokens of the whole batch, by which the summed gradient is divided, and must be above 0.
-// `learning_rate` is that of this step (LearningRate). `clip_norm` works as in torch's clip_grad_norm_: the gradient is
-// scaled by min(1, clip_norm / (norm + 1e-6)), and 0 means no clipping. Fixed point cannot represent NaN or an
-// overflow, so the caller must first consult the combined StepRecord. The gradient must outlive the update.
+// `learning_rate` is that of this step (LearningRate), which a parameter may multiply (ParameterInfo::rate).
+// `clip_norm` works as in torch's clip_grad_norm_: the gradient is scaled by min(1, clip_norm / (norm + 1e-6)), and 0
+// means no clipping. Fixed point cannot represent NaN or an overflow, so the caller must first consult the combined
+// StepRecord. The gradient must outlive the update.
 PlannedUpdate PlanUpdate(const GradientBuffer& gradient, double squares, int64_t count, const OptimizerSpec& optimizer,
                          double learning_rate, double clip_norm, const StateScalars& scalars,
                          std::span<const uint8_t> has_gradient);

@@ -192,6 +192,35 @@ TEST(OptimizerTest, ZeroGradientOnlyDecays) {
   for (int i = 16; i < 32; ++i) EXPECT_EQ(FloatsOf(state.weights)[i], before[i]);
 }
 
+TEST(OptimizerTest, AParameterMayHaveARateAndAWeightDecayOfItsOwn) {
+  ParameterLayout layout = testing::MakeLayout({16, 16, 16});
+  const std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 5);
+  const auto stepped = [&](double rate) {
+    TrainState state = SomeState(layout);
+    Step(layout, GradientOf(std::span<const float>(gradient)), 1, rate, 0, &state);
+    return std::vector<float>(FloatsOf(state.weights).begin(), FloatsOf(state.weights).end());
+  };
+  const std::vector<float> whole = stepped(0.5), quarter = stepped(0.125);
+  layout.parameters[1].rate = 0.25;
+  layout.parameters[2].rate = 0;
+  const std::vector<float> mixed = stepped(0.5);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(mixed[i], whole[i]);
+    EXPECT_EQ(mixed[16 + i], quarter[16 + i]);
+    EXPECT_EQ(mixed[32 + i], FloatsOf(SomeState(layout).weights)[32 + i]) << "a rate of 0 changes nothing";
+  }
+  layout = testing::MakeLayout({16, 16, 16});
+  layout.parameters[0].own_weight_decay = 0;
+  layout.parameters[1].own_weight_decay = kSpec.weight_decay;
+  const std::vector<float> decayed = stepped(0.5);
+  for (ParameterInfo& info : layout.parameters) {
+    info.decay = !info.decay;
+    info.own_weight_decay.reset();
+  }
+  const std::vector<float> swapped = stepped(0.5);
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(decayed[i], swapped[i]);
+}
+
 TEST(GradientNormTest, BlocksAreSummedInOrder) {
   const ParameterLayout layout = testing::MakeLayout({65536 * 2 + 5, 65530, 1, 3, 100});
   const std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 1);
