@@ -17,7 +17,7 @@ MEMORY = "/dev/shm"
 # In a run of at least `SETTLED` days, the log of events is full before a tenth of the time has passed.
 SETTLED = 170
 METRICS = {"memory_growth": LOWER, "database_growth": LOWER, "event_growth": LOWER, "not_admitted": LOWER,
-           "memory": LOWER, "database": LOWER, "event": LOWER, "crowded_out": NEITHER,
+           "paused": LOWER, "memory": LOWER, "database": LOWER, "event": LOWER, "crowded_out": NEITHER,
            "nodes": NEITHER, "jobs": NEITHER}
 
 
@@ -91,14 +91,16 @@ def main():
     not_admitted = (counts["nodes_came"] - counts["nodes_admitted"] + counts["jobs_refused"] + counts["jobs_failed"]
                     + max(0, waiting))
     report.add("not_admitted", not_admitted, "nodes and jobs", target=0)
+    # Nobody pauses a job here, so a paused one has met a fault that the coordinator could not handle.
+    report.add("paused", counts["jobs_paused"], "jobs", target=0)
     report.add("memory", last["rss_bytes"] / 1e6, "MB")
     report.add("database", last["database_bytes"] / 1e6, "MB")
     report.add("event", last["event_us"], "us in the core")
     report.add("crowded_out", counts["crowded_out"], "of full lists")
     report.add("nodes", counts["nodes_came"], "that came")
     report.add("jobs", counts["jobs_started"], "that trained")
-    if not_admitted and not args.judged:
-        report.fail(f"{not_admitted} nodes and jobs were not admitted: {counts}")
+    if (not_admitted or counts["jobs_paused"]) and not args.judged:
+        report.fail(f"{not_admitted} nodes and jobs were not admitted, {counts['jobs_paused']} were paused: {counts}")
     return report.finish()
 
 

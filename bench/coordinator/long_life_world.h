@@ -126,6 +126,7 @@ class World {
             {"jobs_active", cluster_.ActiveJobs()},
             {"jobs_succeeded", Told("succeeded")},
             {"jobs_failed", Told("failed")},
+            {"jobs_paused", Told("retries_stop")},
             {"jobs_forgotten", Told("job_forgotten")},
             {"crowded_out", crowded_out_}};
   }

@@ -73,6 +73,7 @@ v1::TrainerDirective ForMember(const Job& job) {
   if (!job.active) {
     v1::TrainerDirective directive = ToldToWait(job, WhyItWaits(job, job.regroup.forming.reason));
     directive.set_without_store(IsFinishing(job));
+    directive.set_ended_generation(job.record.membership().generation());
     return directive;
   }
   v1::TrainerDirective directive = job.regroup.yielding
