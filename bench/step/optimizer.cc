@@ -64,13 +64,15 @@ int Run(const ParameterLayout& layout, const OptimizerSpec& spec) {
   status.Update(squares.Allocate());
   if (status.ok()) status = Fill(*host, gradient);
   const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kBucketElements);
+  const std::vector<uint8_t> has_gradient(layout.parameters.size(), 1);
   for (std::string line; status.ok() && std::getline(std::cin, line);) {
     const double start = common::SteadySeconds();
     for (const GradientBucket& bucket : buckets) squares.Add(gradient, {}, bucket);
     const absl::StatusOr<double> total = squares.Total();
     const double gathered = common::SteadySeconds();
     if (!total.ok()) return Failed(total.status());
-    const PlannedUpdate update = PlanUpdate(gradient, *total, 1024, spec, spec.learning_rate, 1.0, state->scalars);
+    const PlannedUpdate update =
+        PlanUpdate(gradient, *total, 1024, spec, spec.learning_rate, 1.0, state->scalars, has_gradient);
     status = RunAndAwait(*host, device::Queue::kCompute, UpdateOf(layout, update, {0, layout.total}, *state));
     const double done = common::SteadySeconds();
     ++state->scalars.step;
