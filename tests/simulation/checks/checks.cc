@@ -9,7 +9,7 @@ Checks::Checks(World& world, Coordinator& coordinator)
       answers(world, world.journal, coordinator),
       durable(world.journal),
       memberships(world.journal),
-      members(world, world.journal),
+      members(world, world.journal, coordinator),
       losses(world, world.journal, coordinator),
       bills(world, world.journal, coordinator),
       reductions(world.journal),

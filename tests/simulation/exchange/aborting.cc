@@ -12,8 +12,9 @@ void Aborting::Abort(Process& process, comm::Accusation::Kind kind, const std::s
   std::vector<comm::Accusation> accusations;
   for (int rank = 0; rank < fabric.membership.members_size(); ++rank) {
     const std::string& id = fabric.membership.members(rank).trainer();
-    if (id != process.id && accused.count(id)) accusations.push_back({rank, kind, ""});
+    if (process.job->options.accuses && id != process.id && accused.count(id)) accusations.push_back({rank, kind, ""});
   }
+  if (!accused.empty() && accusations.empty()) world_.journal.Count(Fault::kNobodyAccused);
   fabric.aborted.insert(process.id);
   const int generation = process.report.generation();
   voice_.Say(process, [&](train::Reporter& r) {

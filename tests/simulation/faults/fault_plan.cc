@@ -14,7 +14,10 @@ FaultPlan::FaultPlan(World& world, Coordinator& coordinator, Nodes& nodes, Users
       coordinator_faults_(world, coordinator),
       store_faults_(world, trainer_faults_),
       market_faults_(world, coordinator, nodes.machines),
-      copies_(world, coordinator, nodes.machines, users.recovered_jobs, users.lost_jobs) {}
+      vanishings_(world, nodes.machines),
+      copies_(world, coordinator, nodes.machines, users.recovered_jobs, users.lost_jobs) {
+  coordinator.Add(&vanishings_);
+}
 
 void FaultPlan::Plan() {
   const Options& options = world_.options;
@@ -29,6 +32,7 @@ void FaultPlan::Plan() {
   });
   PlanEach(options.nccl, 1, end, [this] { trainer_faults_.HangNccl(); });
   PlanEach(options.prices, 1, end, [this] { market_faults_.ChangePrice(); });
+  PlanEach(options.vanishings, 1, end / 2, [this] { vanishings_.Arm(1 + world_.chance.Pick(3)); });
   copies_.Plan();
   PlanEach(options.store, 2, end, [this] { store_faults_.Spoil(); });
 }
@@ -95,6 +99,7 @@ void FaultPlan::KillAllOrAddNode() {
 void FaultPlan::Heal() {
   world_.journal.Note("the faults stop");
   world_.chaos = false;
+  vanishings_.Disarm();
   world_.blocked.clear();
   for (auto& [name, node] : world_.nodes) {
     node.unheard_until = std::min(node.unheard_until, world_.now());

@@ -11,6 +11,7 @@
 #include "tests/simulation/faults/node_faults.h"
 #include "tests/simulation/faults/store_faults.h"
 #include "tests/simulation/faults/trainer_faults.h"
+#include "tests/simulation/faults/vanishings.h"
 #include "tests/simulation/nodes/nodes.h"
 #include "tests/simulation/users/users.h"
 #include "tests/simulation/world/world.h"
@@ -44,6 +45,7 @@ class FaultPlan {
   CoordinatorFaults coordinator_faults_;
   StoreFaults store_faults_;
   MarketFaults market_faults_;
+  Vanishings vanishings_;
   Copies copies_;
 };
 

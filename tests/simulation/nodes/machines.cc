@@ -40,6 +40,18 @@ void Machines::Kill(SimNode& node, bool silent) {
   world_.After(world_.chance.Uniform(0.5, 5), [this, name] { Return(name); });
 }
 
+void Machines::Vanish(SimNode& node) {
+  if (!node.up) return;
+  world_.journal.Note(absl::StrCat("node ", node.name, " vanishes"));
+  world_.journal.Count(Fault::kNodeVanished);
+  node.up = false;
+  node.agent = false;
+  for (Process* process : world_.Running(node)) supervisor_.Stop(*process, -9, true);
+  node.exits.clear();
+  if (!node.pool.empty()) return End(node.name);
+  Replace(node);
+}
+
 void Machines::Return(const std::string& name) {
   SimNode& node = world_.nodes[name];
   if (!node.up) ++node.incarnation;

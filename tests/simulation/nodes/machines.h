@@ -22,6 +22,8 @@ class Machines {
   // Lets a new machine, whose values are `node`, start its agent.
   void Begin(SimNode node);
   void Kill(SimNode& node, bool silent);
+  // Ends a machine for good, with all that runs on it. Nobody hears of it, and another machine comes in its place.
+  void Vanish(SimNode& node);
   // Lets a node return. If it was killed, it comes back without its old processes. If only its agent had gone, the node
   // is as it was and has a new agent.
   void Return(const std::string& name);

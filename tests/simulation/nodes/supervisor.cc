@@ -61,6 +61,7 @@ void Supervisor::Stop(Process& process, int code, bool silent) {
   world_.journal.Note(absl::StrCat("trainer ", process.id, " dies, code ", code, silent ? ", silently" : ""));
   world_.Tell([&](Observer& observer) { observer.ProcessEnds(process); });
   process.alive = false;
+  process.ended_at = world_.now();
   SimNode& node = world_.nodes[process.node];
   SimSlot& place = node.slots[process.slot];
   if (place.process == process.id) place.process.clear();

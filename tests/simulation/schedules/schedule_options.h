@@ -20,6 +20,8 @@ struct JobOptions {
   double submit_at = 0;
   // The budget is in the currency of the pools' prices. 0 means that there is none.
   double budget = 0;
+  // If `accuses` is not set, the job's ranks say that their communicators have ended and hold no rank responsible.
+  bool accuses = true;
   // If `lease` is set, the job stands still without word from the coordinator even where no budget requires it.
   bool lease = true;
 };
@@ -57,6 +59,8 @@ struct Options {
   bool renames = false;
   // `longest_away` is the longest time in seconds that the coordinator is away after a kill.
   double longest_away = 3;
+  // `vanishings` is how often machines begin to vanish, each as a job begins a new generation.
+  int vanishings = 0;
   // `absences` is how often the coordinator is away for longer than jobs may spend without it.
   int absences = 0;
   // If `compare` is set, the coordinator's decisions are compared with those of a coordinator that looks at everything,

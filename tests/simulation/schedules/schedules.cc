@@ -174,6 +174,11 @@ void AddTroubles(uint64_t seed, Options* options) {
   }
   options->gpus = chance.Happens(0.3);
   if (options->gpus) options->nccl = chance.Pick(3);
+  if (chance.Happens(0.1)) {
+    options->vanishings = 1 + chance.Pick(3);
+    options->chaos_seconds = std::max(options->chaos_seconds, 60.0);
+  }
+  for (JobOptions& job : options->jobs) job.accuses = !chance.Happens(options->vanishings > 0 ? 0.5 : 0.02);
 }
 
 }  // namespace

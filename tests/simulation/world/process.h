@@ -3,6 +3,7 @@
 #define REKINDLE_TESTS_SIMULATION_WORLD_PROCESS_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,8 @@ struct Process {
   int slot = 0;
   bool alive = true;
   double started_at = 0;
+  // `ended_at` is when the process ended, and infinite while it is alive.
+  double ended_at = std::numeric_limits<double>::infinity();
   double frozen_until = 0;
   // `reporting` runs the real Reporter for the process. It is null before the process has been started.
   std::unique_ptr<Reporting> reporting;

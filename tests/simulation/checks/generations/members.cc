@@ -7,11 +7,29 @@
 #include "tests/simulation/coordinator/job_record.h"
 
 namespace rekindle::core::simulation {
+namespace {
+
+// A coordinator that has been up for `kLongEnded` seconds has heard of each process that ended before, or has given up
+// its node.
+constexpr double kLongEnded = 15;
+
+}  // namespace
 
 void MembersCheck::JobSaved(const SimJob& job, const v1::JobRecord& before, const v1::JobRecord& now) {
   if (!FormsGeneration(job, before, now)) return;
+  CheckAlive(now.membership());
   CheckAlike(now.membership());
   CheckTransport(job, now.membership());
+}
+
+void MembersCheck::CheckAlive(const v1::Membership& membership) {
+  if (coordinator_.up_since() > decided_at_ - kLongEnded) return;
+  for (const v1::Member& member : membership.members()) {
+    const Process& process = world_.processes.at(member.trainer());
+    if (process.ended_at > decided_at_ - kLongEnded) continue;
+    journal_.Violate(absl::StrCat("generation ", membership.generation(), " has the member ", member.trainer(),
+                                  ", which ended ", decided_at_ - process.ended_at, " s before"));
+  }
 }
 
 void MembersCheck::CheckAlike(const v1::Membership& membership) {

@@ -3,6 +3,7 @@
 #define REKINDLE_TESTS_SIMULATION_CHECKS_GENERATIONS_MEMBERS_H_
 
 #include "rekindle/v1/membership.pb.h"
+#include "tests/simulation/coordinator/coordinator.h"
 #include "tests/simulation/coordinator/turn_observer.h"
 #include "tests/simulation/world/world.h"
 
@@ -11,11 +12,15 @@ namespace rekindle::core::simulation {
 // Checks that the members of a generation belong together, and that they exchange as they can.
 class MembersCheck final : public TurnObserver {
  public:
-  MembersCheck(const World& world, Journal& journal) : world_(world), journal_(journal) {}
+  MembersCheck(const World& world, Journal& journal, const Coordinator& coordinator)
+      : world_(world), journal_(journal), coordinator_(coordinator) {}
 
+  void TurnDecided(const Turn&) override { decided_at_ = world_.now(); }
   void JobSaved(const SimJob& job, const v1::JobRecord& before, const v1::JobRecord& now) override;
 
  private:
+  // Checks that no member ended long before the coordinator formed the generation.
+  void CheckAlive(const v1::Membership& membership);
   // Checks that all members read the same data and compute alike.
   void CheckAlike(const v1::Membership& membership);
   // Checks that members exchange by NCCL only if all of them have one version, and that they do where nothing has gone
@@ -24,6 +29,9 @@ class MembersCheck final : public TurnObserver {
 
   const World& world_;
   Journal& journal_;
+  const Coordinator& coordinator_;
+  // The generations that are being saved were decided at `decided_at_`.
+  double decided_at_ = 0;
 };
 
 }  // namespace rekindle::core::simulation
