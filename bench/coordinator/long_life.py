@@ -78,9 +78,9 @@ def main():
     report = Report("long_life", METRICS, args)
     early, late = play(args)
     first, last, counts = late["tenth"], late["end"], late["counts"]
-    for at, sample in (("after a tenth", early["end"]), ("at the end", last)):
+    for at, sample, window in (("after a tenth", first, early["end"]), ("at the end", last, last)):
         print(f"{at}: {sample['rss_bytes'] / 1e6:.1f} MB of memory, {sample['database_bytes'] / 1e6:.1f} MB on "
-              f"disk, {sample['event_us']:.1f} us an event; {sample['nodes_known']} nodes and "
+              f"disk, {window['event_us']:.1f} us an event; {sample['nodes_known']} nodes and "
               f"{sample['jobs_known']} jobs known", file=sys.stderr)
     print(json.dumps(counts), file=sys.stderr)
     target = MOST_GROWTH if args.days >= SETTLED else None

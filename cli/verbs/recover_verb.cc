@@ -95,9 +95,12 @@ void PrintNext(const std::string& data) {
          "taken as they are).\n";
 }
 
-absl::Status Recover(Context& context, const RecoverFlags& flags) {
+using Stores = std::map<std::string, checkpoint::Store>;
+
+// Returns what the stores that `flags` names hold of jobs, and opens them into `stores`, by URI.
+absl::StatusOr<std::vector<coordinator::StoredJob>> ReadStores(Context& context, const RecoverFlags& flags,
+                                                               Stores& stores) {
   std::vector<coordinator::StoredJob> all;
-  std::map<std::string, checkpoint::Store> stores;
   for (const std::string& uri : flags.stores) {
     auto store = OpenStore(uri);
     if (!store.ok()) return store.status();
@@ -114,33 +117,54 @@ absl::Status Recover(Context& context, const RecoverFlags& flags) {
     for (coordinator::StoredJob& job : *jobs) all.push_back(std::move(job));
     stores.emplace(uri, *std::move(store));
   }
+  return all;
+}
+
+// Returns the bundle of that address, from the job's own store, or from another: a bundle's name says what is in it, so
+// one of another store is as good.
+absl::StatusOr<std::string> ReadBundleOfAny(Stores& stores, const coordinator::StoredJob& job,
+                                            const std::string& address) {
+  absl::StatusOr<std::string> packed = stores.at(job.store).ReadBundle(job.uid, address);
+  for (auto& [uri, store] : stores) {
+    if (packed.ok() || uri == job.store) continue;
+    absl::StatusOr<std::string> other = store.ReadBundle(job.uid, address);
+    if (other.ok()) packed = std::move(other);
+  }
+  return packed;
+}
+
+// Makes the data folder, says which jobs are without their code, and returns the folder's path.
+absl::StatusOr<std::string> MakeData(const coordinator::Recovered& recovered, const std::string& folder,
+                                     Stores& stores) {
+  std::map<std::string, absl::Status> without_code;
+  const auto made = coordinator::MakeRecovered(
+      recovered, folder,
+      [&](const coordinator::StoredJob& job, const std::string& address) {
+        return ReadBundleOfAny(stores, job, address);
+      },
+      &without_code);
+  if (!made.ok()) return made.status();
+  for (const auto& [uid, why] : without_code) {
+    std::cerr << "job " << Printable(uid) << " is without its code, so only nodes that have it already can run it: "
+              << Printable(std::string(why.message())) << "\n";
+  }
+  return *made;
+}
+
+absl::Status Recover(Context& context, const RecoverFlags& flags) {
+  Stores stores;
+  auto all = ReadStores(context, flags, stores);
+  if (!all.ok()) return all.status();
   coordinator::RecoverOptions options = flags.options;
   options.run = {flags.run.begin(), flags.run.end()};
   options.unix_now = common::WallSeconds();
-  const auto recovered = coordinator::PlanRecovery(coordinator::NewestOfEach(std::move(all)), options);
+  const auto recovered = coordinator::PlanRecovery(coordinator::NewestOfEach(*std::move(all)), options);
   if (!recovered.ok()) return recovered.status();
   std::string data;
   if (!flags.data.empty()) {
-    std::map<std::string, absl::Status> without_code;
-    const auto made = coordinator::MakeRecovered(
-        *recovered, flags.data,
-        [&](const coordinator::StoredJob& job, const std::string& address) {
-          absl::StatusOr<std::string> packed = stores.at(job.store).ReadBundle(job.uid, address);
-          // The name of a bundle says what is in it, so one of another store is as good.
-          for (auto& [uri, store] : stores) {
-            if (packed.ok() || uri == job.store) continue;
-            absl::StatusOr<std::string> other = store.ReadBundle(job.uid, address);
-            if (other.ok()) packed = std::move(other);
-          }
-          return packed;
-        },
-        &without_code);
+    auto made = MakeData(*recovered, flags.data, stores);
     if (!made.ok()) return made.status();
-    data = *made;
-    for (const auto& [uid, why] : without_code) {
-      std::cerr << "job " << Printable(uid) << " is without its code, so only nodes that have it already can run it: "
-                << Printable(std::string(why.message())) << "\n";
-    }
+    data = *std::move(made);
   }
   if (context.json()) {
     PrintJson(*recovered, data, options.unix_now);

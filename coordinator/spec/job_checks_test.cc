@@ -77,7 +77,7 @@ TEST(JobChecksTest, MistakesInEverySectionAreToldTogether) {
                           "spec.priority: 5000 is out of range: use -1000 to 1000",
                           "spec.workers.min: -1 is out of range: use 1 to 64",
                           "spec.model.kind: 'gtp' is not supported; did you mean 'gpt2'? supported: gpt, gpt2, mlp, "
-                          "resnet18, resnet50",
+                          "resnet18, resnet50, python",
                           "spec.training.steps: is missing: say how many steps to train"))
       << "and nothing that follows from these";
 }

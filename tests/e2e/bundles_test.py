@@ -52,7 +52,7 @@ class BundlesTest(ClusterTest):
         return subprocess.run(words, capture_output=True, text=True, timeout=120, env=env)
 
     def submitted(self, cluster, project):
-        done = self.submit(cluster, project, "-o", "json")
+        done = self.submit(cluster, project)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 

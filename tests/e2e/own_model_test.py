@@ -40,10 +40,14 @@ class OwnModelTest(ClusterTest):
                                              for node in nodes},
                                worker_env={node: {"PYTHONPATH": str(ROOT / "python")} for node in nodes})
         for node in nodes:
-            values = cluster.nodes[node].dir / "env_from"
-            values.touch(mode=0o600)
-            values.write_text(f"TEST_STARTS={self.folder}\n")
+            self.give_values(cluster, node)
         return cluster
+
+    def give_values(self, cluster, node):
+        """Writes what jobs take from the node's environment."""
+        values = cluster.nodes[node].dir / "env_from"
+        values.touch(mode=0o600)
+        values.write_text(f"TEST_STARTS={self.folder}\n")
 
     def job(self, task, workers=3, steps=STEPS):
         return {"name": "job", "spec": {
@@ -64,9 +68,12 @@ class OwnModelTest(ClusterTest):
         running = cluster.nodes[node]
         cold = [pid for trainer in running.pids("trainer")
                 for pid, words in children_of(trainer).items() if "rekindle.child" in words]
-        warm = [pid for starter in [*running.pids("agent"), *running.pids("init")]
+        return cold + [pid for process in self.warm_processes(cluster, node) for pid in children_of(process)]
+
+    def warm_processes(self, cluster, node):
+        running = cluster.nodes[node]
+        return [pid for starter in [*running.pids("agent"), *running.pids("init")]
                 for pid, words in children_of(starter).items() if "rekindle.warm" in words]
-        return cold + [pid for process in warm for pid in children_of(process)]
 
     def await_steps(self, cluster, more=5):
         before = steps_done(cluster)
@@ -172,6 +179,8 @@ class OwnModelTest(ClusterTest):
         cluster.submit(job)
         wait_until(lambda: cluster.status("job")["checkpoint_step"] >= 15, 120, "a checkpoint", poll=0.05)
         (folder / "models.py").write_text(broken)
+        # The warm process has imported the module as it was, and goes with the trainer.
+        kill(self.warm_processes(cluster, "n1"))
         cluster.nodes["n1"].kill_trainers()
         failed = self.await_end(cluster, "job", state="FAILED")
         self.assertIn("not yet mended", failed["reason"])
@@ -184,6 +193,7 @@ class OwnModelTest(ClusterTest):
     def test_a_node_without_a_python_for_it_gets_none_of_the_job(self):
         cluster = self.cluster(nodes=("plain", "able"), worker_flags={"able": ["--python", PYTHON]},
                                worker_env={"able": {"PYTHONPATH": str(ROOT / "python")}})
+        self.give_values(cluster, "able")
         wait_until(lambda: len(cluster.cli("nodes")["nodes"]) == 2, 30, "both nodes")
         nodes = {node["name"]: node for node in cluster.cli("nodes")["nodes"]}
         self.assertEqual(nodes["able"]["interpreter"]["problem"], "")
@@ -193,6 +203,13 @@ class OwnModelTest(ClusterTest):
         self.await_end(cluster, "job")
         self.assertEqual({mark["trainer"].split("/")[0] for mark in cluster.marks() if mark["event"] == "step"},
                          {"able"})
+
+    def test_what_keeps_a_trainer_from_its_start_is_told(self):
+        cluster = self.start(("n1",))
+        (cluster.nodes["n1"].dir / "env_from").unlink()
+        cluster.submit(self.job("models:deep", workers=1))
+        status = self.await_end(cluster, "job", state="FAILED")
+        self.assertIn("the job takes TEST_STARTS from this node", status["reason"])
 
     def test_code_is_refused_where_nobody_has_allowed_it(self):
         cluster = self.cluster(nodes=("n1",), coordinator_flags=["--allow-code", "off"])

@@ -27,6 +27,22 @@ def processes_naming(path):
     return [(pid, argv) for pid, argv in processes() if any(path in word for word in argv)]
 
 
+def with_descendants(pids):
+    """Returns the pids, and those of the processes that these have started."""
+    children = {}
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            parent = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[1]
+            children.setdefault(int(parent), []).append(int(entry))
+    found, todo = set(), list(pids)
+    while todo:
+        pid = todo.pop()
+        if pid not in found:
+            found.add(pid)
+            todo.extend(children.get(pid, []))
+    return found
+
+
 def kill(pids, sig=signal.SIGKILL):
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):

@@ -8,7 +8,7 @@ import re
 import shutil
 import signal
 
-from live_processes import end_all, kill, processes
+from live_processes import end_all, kill, processes, with_descendants
 from ports import metric
 
 
@@ -104,7 +104,8 @@ class Node:
         return found
 
     def all_pids(self):
-        return [pid for pid, _ in processes(str(self.dir))]
+        # The processes of users' code need not name the node's folder.
+        return with_descendants(pid for pid, _ in processes(str(self.dir)))
 
     def kill_trainers(self, sig=signal.SIGKILL):
         pids = self.pids("trainer")

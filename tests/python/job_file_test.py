@@ -20,7 +20,7 @@ class JobFileTest(StandInTest):
         self.assertEqual(self.submitted(steps=10, batch=8), {
             "name": "models-perceptron",
             "spec": {"seed": 1, "workers": {"min": 1, "max": 1},
-                     "model": {"python": "models:perceptron", "folder": str(TASKS)},
+                     "model": {"python": "models:perceptron", "bundle": str(TASKS)},
                      "training": {"steps": 10, "global_batch": 8, "precision": "fp32", "reduce": "exact"},
                      "optimizer": {"kind": "adamw", "learning_rate": 1e-3, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8,
                                    "weight_decay": 0.1}}})
@@ -35,7 +35,7 @@ class JobFileTest(StandInTest):
         self.assertEqual(job, {
             "name": "my-model",
             "spec": {"seed": 7, "workers": {"min": 2, "max": 8},
-                     "model": {"python": "models:perceptron", "folder": str(TASKS), "data_workers": 3},
+                     "model": {"python": "models:perceptron", "bundle": str(TASKS), "data_workers": 3},
                      "training": {"steps": 2000, "global_batch": 64, "micro_batch": 4, "precision": "bf16",
                                   "reduce": "fp32", "clip_norm": 0, "evaluate_every": 50},
                      "optimizer": {"kind": "sgd", "learning_rate": 0.5, "momentum": 0, "weight_decay": 1e-4},
@@ -50,7 +50,7 @@ class JobFileTest(StandInTest):
         self.assertEqual(job, {
             "name": "a",
             "spec": {"seed": 1, "workers": {"min": 3, "max": 3},
-                     "model": {"python": "models:perceptron", "folder": str(TASKS)},
+                     "model": {"python": "models:perceptron", "bundle": str(TASKS)},
                      "training": {"steps": 7, "global_batch": 12, "micro_batch": 4, "precision": "fp32",
                                   "reduce": "exact"},
                      "optimizer": {"kind": "lion", "learning_rate": 1e-4, "beta1": 0.9, "beta2": 0.99,

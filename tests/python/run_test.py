@@ -362,7 +362,7 @@ import rekindle
 
 def task():
     module = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
-    data = [(torch.randn(2), i % 2) for i in range(64)]
+    data = [(point, int(point.sum() > 0)) for point in torch.randn(64, 2)]
 
     def loss(module, batch):
         points, classes = batch
@@ -374,7 +374,7 @@ def task():
 if __name__ == "__main__":
     name, workers = sys.argv[1].split(":")
     result = rekindle.run(task, steps=20, batch=8, micro_batch=2, workers=int(workers), name=name, checkpoint=10,
-                          optimizer=rekindle.AdamW(0.01))
+                          optimizer=rekindle.AdamW(0.05))
     print(json.dumps({"digest": result.digest, "steps": len(result.losses), "first": result.losses[0][1],
                       "last": result.losses[-1][1], "names": sorted(result.state_dict())}))
 """

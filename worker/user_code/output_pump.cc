@@ -23,6 +23,8 @@ constexpr size_t kLongestLine = 64 << 10;
 constexpr size_t kOverlap = 4 << 10;
 // At the end of a pump, a process that still writes is not listened to for longer than so many reads.
 constexpr int kLastReads = 64;
+// After so many milliseconds without output, the budget has what TakeLost asks for.
+constexpr int kTellLostMs = 1000;
 
 }  // namespace
 
@@ -67,13 +69,15 @@ OutputPump::~OutputPump() {
 void OutputPump::Run() {
   pollfd entries[] = {{.fd = read_end_.get(), .events = POLLIN}, {.fd = stop_.fd(), .events = POLLIN}};
   while (!is_closed_) {
-    poll(entries, 2, -1);
+    poll(entries, 2, budget_.lost() > 0 ? kTellLostMs : -1);
     Read();
     WriteLines(false);
+    TellLost(budget_.TakeLost(common::SteadySeconds()));
     if ((entries[1].revents & POLLIN) != 0) break;
   }
   for (int i = 0; i < kLastReads && Read(); ++i) WriteLines(false);
   WriteLines(true);
+  TellLost(budget_.lost());
 }
 
 bool OutputPump::Read() {
@@ -95,14 +99,17 @@ void OutputPump::WriteLines(bool end) {
   ready = std::min(ready, pending_.size());
   if (ready == 0) return;
   const double now = common::SteadySeconds();
-  if (const uint64_t lost = budget_.TakeLost(now); lost > 0) {
-    Write(absl::StrCat("rekindle: ", lost, " bytes of output were dropped, because there was too much of it\n"));
-  }
+  TellLost(budget_.TakeLost(now));
   std::string text = pending_.substr(0, ready);
   pending_.erase(0, ready);
   if (!budget_.Take(text.size(), now)) return;
   if (scrubber_) text = end ? scrubber_->Scrub(text) : scrubber_->ScrubWhole(text);
   Write(std::move(text));
+}
+
+void OutputPump::TellLost(uint64_t bytes) {
+  if (bytes == 0) return;
+  Write(absl::StrCat("rekindle: ", bytes, " bytes of output were dropped, because there was too much of it\n"));
 }
 
 void OutputPump::Write(std::string text) {

@@ -29,6 +29,8 @@ class OutputBudget {
   // Returns how many bytes were not kept since the last call that returned another number than 0. Returns 0 while
   // more is being lost.
   uint64_t TakeLost(double now);
+  // Returns how many bytes TakeLost has still to return.
+  uint64_t lost() const { return lost_; }
 
  private:
   void Fill(double now);
@@ -58,6 +60,7 @@ class OutputPump {
   // Reads once. Returns false if there is nothing to read now, or nothing will come any more.
   bool Read();
   void Write(std::string text);
+  void TellLost(uint64_t bytes);
   // Writes the whole lines that have come, and all that has come if it is the `end`.
   void WriteLines(bool end);
 

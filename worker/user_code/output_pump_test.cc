@@ -15,6 +15,7 @@
 namespace rekindle::user_code {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -89,6 +90,7 @@ TEST_F(Pump, AGigabyteBecomesAFewMegabytesAndASentence) {
   const std::string kept = Carry(text);
   EXPECT_LT(kept.size(), 10u << 20);
   EXPECT_GT(kept.size(), 1u << 20);
+  EXPECT_THAT(kept, EndsWith(" bytes of output were dropped, because there was too much of it\n"));
 }
 
 TEST_F(Pump, ItEndsAlthoughTheOtherEndIsOpen) {

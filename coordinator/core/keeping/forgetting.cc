@@ -144,6 +144,7 @@ void ForgetNode(Turn& turn, const std::string& name) {
   EndFoundOn(turn.state, name);
   turn.effects.forget_nodes.push_back(name);
   turn.state.unsettled.nodes.erase(name);
+  turn.state.start_troubles.erase(name);
   turn.state.nodes.erase(name);
   turn.Replan();
 }

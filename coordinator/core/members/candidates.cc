@@ -33,8 +33,9 @@ std::string StartTroubles(const State& state, const Job& job) {
   const std::string& uid = job.record.job().uid();
   std::string first;
   int others = 0;
-  for (const auto& [name, node] : state.nodes) {
-    if (!node.reported || node.lost || !HoldsSlotOf(node, uid)) continue;
+  for (const std::string& name : state.start_troubles) {
+    const NodeState& node = state.nodes.at(name);
+    if (node.lost || !HoldsSlotOf(node, uid)) continue;
     const v1::StartTrouble* trouble = StartTroubleOf(node.report, uid);
     if (trouble == nullptr) continue;
     if (first.empty()) {

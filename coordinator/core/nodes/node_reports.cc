@@ -224,14 +224,19 @@ bool IsHeartbeat(const NodeState& node, const v1::NodeReport& report) {
 }
 
 // Keeps the node's report, and what every planning cycle reads of it.
-void KeepReport(const Tunables& tunables, const v1::NodeReport& report, NodeState& node) {
+void KeepReport(State& state, const v1::NodeReport& report, NodeState& node) {
   node.reported = true;
   node.report = report;
   node.report.clear_logs();
   node.device = std::hash<std::string>()(report.device().kind());
-  node.runs = OwnCodeOn(report, tunables.takes_code);
+  node.runs = OwnCodeOn(report, state.tunables.takes_code);
   node.code_words = std::hash<std::string>()(
       absl::StrCat(report.allow_code(), "\n", report.interpreter().path(), "\n", report.interpreter().problem()));
+  if (report.start_troubles().empty()) {
+    state.start_troubles.erase(report.node());
+  } else {
+    state.start_troubles.insert(report.node());
+  }
 }
 
 }  // namespace
@@ -288,7 +293,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     NoteHeard(turn, node);
     node.ended = false;
     node.heard = turn.now;
-    KeepReport(turn.state.tunables, report, node);
+    KeepReport(turn.state, report, node);
     if (was_silent) (void)ForgetLostNode(turn, report.node());
     if (settles) (void)SettleGivenUp(turn, node, told);
     TakeProcesses(turn, node, report);

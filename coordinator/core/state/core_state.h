@@ -83,6 +83,8 @@ struct State {
   Surroundings surroundings;
   // `sought` holds the missing trainers that agents have to look for. There are few, and most of the time none.
   std::vector<v1::SoughtTrainer> sought;
+  // `start_troubles` holds the nodes whose reports name jobs of which they cannot start a trainer. There are few.
+  std::set<std::string> start_troubles;
   // `doubted` holds nodes of which the providers have to say whether their machines have ended.
   std::set<std::string> doubted;
   // `jobs_wake_at` is not later than the earliest `Job::wake_at` of all jobs.

@@ -70,6 +70,7 @@ class BundleDeskTest : public ServerFixture {
     job.mutable_spec()->mutable_model()->set_python("train:task");
     job.mutable_spec()->mutable_model()->set_bundle(address);
     job.mutable_spec()->mutable_training()->set_steps(100);
+    job.mutable_spec()->mutable_workers()->set_max(1);
     return job;
   }
   v1::NodeReport OwnNode(const std::string& node) {
@@ -154,9 +155,13 @@ TEST_F(BundleDeskTest, ACoordinatorThatTakesNoCodeTakesNoBundle) {
 class StalledCalls {
  public:
   StalledCalls(const std::string& address, const v1::GetBundleRequest& request, int count) {
-    const auto channel = common::Connect(address, {.own_connection = true});
-    EXPECT_TRUE(channel.ok()) << channel.status();
-    stub_ = v1::Nodes::NewStub(*channel);
+    // A channel as usual reads a reply of a megabyte before anybody asks for it.
+    grpc::ChannelArguments narrow;
+    narrow.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    narrow.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    narrow.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1024);
+    narrow.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    stub_ = v1::Nodes::NewStub(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), narrow));
     for (int i = 0; i < count; ++i) {
       One& one = *calls_.emplace_back(std::make_unique<One>());
       one.call = stub_->PrepareAsyncGetBundle(&one.context, request, &queue_);

@@ -62,8 +62,10 @@ void BundleKeeper::Stop() {
     stopping_ = true;
     changed_.NotifyAll();
   }
-  if (cancel_) cancel_();
-  if (thread_.joinable()) thread_.join();
+  // What `cancel_` uses may be gone once the thread has ended.
+  if (!thread_.joinable()) return;
+  cancel_();
+  thread_.join();
 }
 
 void BundleKeeper::Want(std::map<std::string, std::string> wanted) {

@@ -104,7 +104,7 @@ TEST(GpuSlots, TakesTheNewestListForTheSlotsThatThereAre) {
 
 TEST(GpuSlots, TheWeakestGpuThatWorksStandsForAll) {
   const GpuSlots slots({Gpu{.uuid = "a", .name = "Large GPU", .compute_capability = 100, .memory_bytes = 80},
-                        Gpu{.uuid = "b", .compute_capability = 90, .memory_bytes = 100},
+                        Gpu{.uuid = "b", .name = "Old GPU", .compute_capability = 90, .memory_bytes = 100},
                         Gpu{.uuid = "c", .compute_capability = 90, .memory_bytes = 10, .problem = "lost"}},
                        2, 6, false);
   v1::Device device;
@@ -112,7 +112,7 @@ TEST(GpuSlots, TheWeakestGpuThatWorksStandsForAll) {
   EXPECT_EQ(device.kind(), "cuda");
   EXPECT_EQ(device.compute_capability(), 90);
   EXPECT_EQ(device.memory_bytes(), 40);
-  EXPECT_EQ(device.name(), "Large GPU");
+  EXPECT_EQ(device.name(), "Old GPU");
   EXPECT_FALSE(device.is_fake());
 }
 

@@ -145,7 +145,8 @@ TEST_F(NcclExchangeTest, AFailureOfEachCallEndsAllRanks) {
 // On all ranks the join never ends, a collective hangs, or NCCL never says that it has begun the collective. The
 // deadline of the join and that of beginning an operation are longer than the communicator's, which is 1 s.
 TEST_F(NcclExchangeTest, AHangWithoutACulpritEndsAtTheDeadline) {
-  constexpr char kNobody[] = "every peer answers and has come to the operation";
+  // What a rank hears of another is cut to the length of a message, so these are its first words.
+  constexpr char kNobody[] = "every peer answers and has come to";
   const std::pair<Call, std::string> points[] = {{Call::kPollJoin, absl::StrCat("deadline of 10 s missed: ", kNobody)},
                                                  {Call::kStart, absl::StrCat("deadline of 1 s missed: ", kNobody)},
                                                  {Call::kPoll, "NCCL did not begin an operation within 3 s"}};

@@ -26,7 +26,9 @@ std::string Error(const std::string& kind, void (*change)(ModelSpec&)) {
 TEST(ModelKindsTest, EveryDeclaredFieldIsOneOfTheJobFileAndOfTheSpec) {
   for (const ModelKind* kind : ModelKinds()) {
     EXPECT_EQ(FindModel(kind->name), kind);
-    EXPECT_EQ(train::IsWindow(kind->reads), kind->values == nullptr) << kind->name;
+    const bool own = kind->reads == train::SampleForm::kOwn;
+    EXPECT_EQ(own, kind->layout == nullptr) << kind->name;
+    EXPECT_EQ(train::IsWindow(kind->reads) || own, kind->values == nullptr) << kind->name;
     for (const train::Parameter& parameter : kind->parameters) {
       EXPECT_NE(v1::JobSpec::Model::descriptor()->FindFieldByName(parameter.field), nullptr) << parameter.field;
       ModelSpec spec = kSpec;

@@ -154,10 +154,14 @@ absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, bool exact, const
   return gpu;
 }
 
-void EndWithoutDevice(const Flags& flags, int exit_code, const std::string& why) {
-  log::Error("ends, because of its device", {{"why", why}});
+void LeaveLastWords(const Flags& flags, const std::string& why) {
   const absl::Status written = common::WriteLastWords(common::LastWordsPath(flags.dir, flags.trainer), why);
   if (!written.ok()) log::Warning("the agent will not know why", {{"error", std::string(written.message())}});
+}
+
+void EndWithoutDevice(const Flags& flags, int exit_code, const std::string& why) {
+  log::Error("ends, because of its device", {{"why", why}});
+  LeaveLastWords(flags, why);
   ::_exit(exit_code);
 }
 

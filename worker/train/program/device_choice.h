@@ -43,6 +43,9 @@ struct DeviceParts {
 // INVALID_ARGUMENT if a test has planned a fault that does not exist.
 absl::StatusOr<TrainerDevice> ChooseDevice(const Flags& flags, bool exact, const DeviceParts& parts);
 
+// Leaves `why` as the trainer's last words, which its agent tells the coordinator.
+void LeaveLastWords(const Flags& flags, const std::string& why);
+
 // Leaves `why` as the trainer's last words, and ends the process with the exit code. No destructor runs, because those
 // of a driver that has failed may never return.
 [[noreturn]] void EndWithoutDevice(const Flags& flags, int exit_code, const std::string& why);

@@ -248,10 +248,13 @@ void AllocateOrEnd(const Flags& flags, device::Device& device, Engine& engine) {
                    std::string(room.message()));
 }
 
-// Says how the run has ended, and returns the exit code.
-int ExitCodeOf(const absl::Status& status) {
-  if (!status.ok()) log::Error("ended", {{"error", std::string(status.message())}});
-  return status.ok() ? 0 : 1;
+// Says how the run has ended, also to the agent, and returns the exit code.
+int ExitCodeOf(const Flags& flags, const absl::Status& status) {
+  if (status.ok()) return 0;
+  const std::string why(status.message());
+  log::Error("ended", {{"error", why}});
+  LeaveLastWords(flags, why);
+  return 1;
 }
 
 // Returns INVALID_ARGUMENT if the job needs an optimizer that its device does not have. A job that does not say on what
@@ -319,7 +322,7 @@ absl::Status RunJob(const Flags& flags, JobRuntime& runtime, TrainerJob job, com
   const absl::Status status = engine.Run();
   stop.Follow(nullptr);
   // The device, and NCCL's threads, may hold up an orderly end for ever.
-  if (engine.HasLeftNccl()) std::_Exit(ExitCodeOf(status));
+  if (engine.HasLeftNccl()) std::_Exit(ExitCodeOf(flags, status));
   return status;
 }
 
@@ -354,12 +357,11 @@ int RunTrainer(int argc, char** argv, JobRuntime& runtime) {
                                                    .obeys = job->wanted_by})
           : listener.status();
   if (!control.ok()) {
-    log::Error("cannot start", {{"error", std::string(control.status().message())}});
-    return 1;
+    return ExitCodeOf(flags, control.status());
   }
   log::SetContext({{"job", job->name}, {"trainer", flags.trainer}});
   const absl::Status status = RunJob(flags, runtime, *std::move(job), **listener, **control);
-  return ExitCodeOf(status);
+  return ExitCodeOf(flags, status);
 }
 
 }  // namespace rekindle::train

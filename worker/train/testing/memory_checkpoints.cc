@@ -142,12 +142,11 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   absl::StatusOr<checkpoint::SearchResult> FindNewest(bool) override {
     const common::MutexLock lock(store_.mutex_);
     if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
-    const auto& stored = store_.manifests_;
-    const auto& kept = store_.kept_;
-    if (!kept.empty() && (stored.empty() || stored.rbegin()->first < kept.rbegin()->first)) {
-      return Found(kept.rbegin()->second, /*durable=*/false);
+    const bool any_kept = !store_.kept_.empty(), any_stored = !store_.manifests_.empty();
+    if (any_kept && (!any_stored || store_.manifests_.rbegin()->first < store_.kept_.rbegin()->first)) {
+      return Found(store_.kept_.rbegin()->second, /*durable=*/false);
     }
-    return stored.empty() ? checkpoint::SearchResult{} : Found(stored.rbegin()->second);
+    return any_stored ? Found(store_.manifests_.rbegin()->second) : checkpoint::SearchResult{};
   }
   absl::StatusOr<checkpoint::SearchResult> FindNamed(const std::string& name, bool) override {
     const auto parsed = checkpoint::ParseName(name);
