@@ -282,7 +282,8 @@ class RefusalTest(unittest.TestCase):
 
     def test_data_without_a_length(self):
         class Stream(torch.utils.data.IterableDataset):
-            pass
+            def __iter__(self):
+                return iter(())
 
         stream = Stream()
         with mock.patch.object(hf_train, "stream", stream, create=True):
