@@ -97,9 +97,13 @@ class LogsTest(ClusterTest):
             self.restart_coordinator(followed_by=followers)
             self.inject.await_steps(10)
         # The agent, the trainers and the coordinator are killed at the same time.
+        before = self.running.status("job")["generation"]
         kill(self.running.nodes["n1"].pids("agent"))
         self.running.nodes["n1"].kill_trainers()
         self.restart_coordinator(followed_by=followers)
+        # The new generation has both nodes. A node that is in none may send no lines of the job that a coordinator
+        # without logs does not know.
+        wait_until(lambda: self.running.status("job")["generation"] > before, 60, "a new generation", poll=0.1)
         self.inject.await_members(2)
         self.inject.await_steps(10)
         wait_until(lambda: sum(map(len, self.written().values())) > 100, 60, "lines enough to be lost", poll=0.1)
