@@ -227,8 +227,8 @@ def make(function: Callable[[], Any], spec: str, folder: str) -> Task:
                       kind=kind_of(error, "task"), lines=user_lines(error, folder)) from error
     if isinstance(task, Task):
         return task
-    what = "nothing; is its return missing?" if task is None else f"an object of type {type(task).__name__}"
-    raise Refused(f"{spec} returned {what} and no rekindle.Task; {HOW_TO_WRITE}")
+    what = "nothing (is its return missing?)" if task is None else f"an object of type {type(task).__name__}"
+    raise Refused(f"{spec} returned {what} instead of a rekindle.Task; {HOW_TO_WRITE}")
 
 
 def _file(module: ModuleType) -> str:
@@ -254,8 +254,8 @@ def _imported(name: str, folder: str) -> ModuleType:
     except BaseException as error:
         raise Refused(f"importing {name} raised {said(error)}; mend the line that the traceback shows",
                       lines=user_lines(error, folder)) from error
-    path = os.path.realpath(getattr(module, "__file__", None) or "")
-    if not path.startswith(os.path.join(root, "")):
-        raise Refused(f"the module {name} is another one, {path or 'which is built in'}; give the file of the task "
-                      "another name")
+    file = getattr(module, "__file__", None)
+    if file is None or not os.path.realpath(file).startswith(os.path.join(root, "")):
+        which = "one that is built into Python" if file is None else os.path.realpath(file)
+        raise Refused(f"the module {name} is another one, {which}; give the file of the task another name")
     return module

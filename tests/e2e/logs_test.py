@@ -82,11 +82,8 @@ class LogsTest(ClusterTest):
         self.addCleanup(lambda: (following.kill(), following.wait(), out.close(), err.close()))
         return following, pathlib.Path(out.name), pathlib.Path(err.name)
 
-    def test_every_line_once_over_kills_of_everything(self):
-        self.start()
-        logs, events = followers = self.follow("logs"), self.follow("events")
-        for _, out, _ in followers:
-            wait_until(lambda: out.read_text(), 20, f"{out.name} to begin")
+    def kill_everything(self, followers):
+        """Kills each kind of process by turns, and then all at the same time. Both nodes train at the end."""
         for round_ in range(2):
             first, second = ("n1", "n2") if round_ == 0 else ("n2", "n1")
             self.running.nodes[first].kill_trainers()
@@ -106,6 +103,13 @@ class LogsTest(ClusterTest):
         wait_until(lambda: self.running.status("job")["generation"] > before, 60, "a new generation", poll=0.1)
         self.inject.await_members(2)
         self.inject.await_steps(10)
+
+    def test_every_line_once_over_kills_of_everything(self):
+        self.start()
+        logs, events = followers = self.follow("logs"), self.follow("events")
+        for _, out, _ in followers:
+            wait_until(lambda: out.read_text(), 20, f"{out.name} to begin")
+        self.kill_everything(followers)
         wait_until(lambda: sum(map(len, self.written().values())) > 100, 60, "lines enough to be lost", poll=0.1)
         self.running.cli("cancel", "job")
         wait_until(lambda: not self.running.trainer_pids(), 60, "the trainers to end", poll=0.1)

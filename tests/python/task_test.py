@@ -24,6 +24,9 @@ class TaskTest(ChildTest):
     def test_a_module_of_another_folder_is_not_taken(self):
         pathlib.Path(self.folder.name, "json.py").write_text("def task(): return None\n")
         self.refused("json:task", "the module json is another one", "another name", folder=self.folder.name)
+        pathlib.Path(self.folder.name, "sys.py").write_text("def task(): return None\n")
+        self.refused("sys:task", "the module sys is another one, one that is built into Python",
+                     folder=self.folder.name)
 
     def test_imports_that_fail(self):
         failed = self.refused("broken_import:task", "importing broken_import raised RuntimeError")
