@@ -24,11 +24,28 @@ constexpr size_t kMaxNodesNamed = 10;
 // Groups maps a fingerprint or digest to the slots whose trainers have reported it.
 using Groups = std::map<std::string, std::vector<std::string>>;
 
+bool TrainsOwnModel(const Job& job) { return !SpecOf(job).model().python().empty(); }
+
 // Returns what trainers with another fingerprint have to do.
 std::string WayToEqualData(const Job& job) {
-  if (SpecOf(job).model().python().empty()) return "put the same files on every node";
+  if (!TrainsOwnModel(job)) return "put the same files on every node";
   return "its task gives data of another length, or other initial weights, buffers or parameters: put the same code "
          "and files on every node, and draw random numbers in the task only from generators that Rekindle seeds";
+}
+
+// Returns that workers with these groups of digests compute differently, and what to do. A user's own model is probed
+// on samples of its own data, so its digest depends on those, too.
+std::string DescribeArithmetic(const Job& job, const std::string& groups) {
+  if (!TrainsOwnModel(job)) {
+    return absl::StrCat("the workers' arithmetic differs, and `reduce: exact` needs it to be equal: probe ", groups,
+                        "; drain all nodes but those of one kind");
+  }
+  return absl::StrCat(
+      "the workers' first samples or their arithmetic differ, and `reduce: exact` needs both to be "
+      "equal: probe ",
+      groups,
+      "; put the same data, code and packages on every node, or drain all nodes but those with one "
+      "kind of processor");
 }
 
 bool IsExact(const Job& job) { return common::ReduceOf(SpecOf(job).training().reduce()) == common::Reduce::kExact; }
@@ -98,7 +115,8 @@ std::string DescribeDifference(const State& state, const Job& job, const v1::Tra
     const std::string theirs = members.empty() ? "" : NameOfGpu(state, NodeOf(members.begin()->trainer()));
     return absl::StrCat("its probe computes ", Bounded(report.probe_digest(), kMaxValue),
                         NameOfGpu(state, report.node()), ", the job's ", probe, theirs,
-                        "; exact mode needs equal arithmetic on every node");
+                        TrainsOwnModel(job) ? "; exact mode needs equal samples and equal arithmetic on every node"
+                                            : "; exact mode needs equal arithmetic on every node");
   }
   return "";
 }
@@ -136,8 +154,7 @@ std::string AwaitOneGroup(Turn& turn, Job& job) {
                          WayToEqualData(job),
                          ", drain the nodes with wrong ones, or submit the job again with data.fingerprint set to the "
                          "right one")
-          : absl::StrCat("the workers' arithmetic differs, and `reduce: exact` needs it to be equal: probe ",
-                         Describe(turn.state, arithmetic), "; drain all nodes but those of one kind");
+          : DescribeArithmetic(job, Describe(turn.state, arithmetic));
   if (std::exchange(job.regroup.forming.told_groups, why) != why) {
     turn.Save(job);
     turn.Emit(&job, data.size() > 1 ? "data_differs" : "arithmetic_differs", why);
