@@ -17,6 +17,7 @@ import rekindle
 from rekindle.peer import await_end
 
 sys.path.append(str(HERE.parent / "harness"))
+from live_processes import kill, processes_naming  # noqa: E402
 from programs import build_dir  # noqa: E402
 
 # Processes that must end have so many seconds for it.
@@ -56,6 +57,8 @@ class StandInTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="rekindle-run-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        # A stand-in that follows a job does not see that its script was killed.
+        self.addCleanup(lambda: kill(pid for pid, _ in processes_naming(str(self.folder))))
         for name in ("bin", "state", "stand_in", "project"):
             (self.folder / name).mkdir()
         program = self.folder / "bin" / "rekindle"

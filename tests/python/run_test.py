@@ -314,7 +314,7 @@ class StopTest(StandInTest):
         process = self.start(self.script())
         self.read_to(process, "step 2/3")
         os.kill(int((self.folder / "stand_in" / "up.pid").read_text()), signal.SIGKILL)
-        self.assertIn("rekindle.running.result.Failed: the cluster on this machine has ended", process.stderr.read())
+        self.assertIn("this machine has ended: rekindle up was killed by signal 9", process.stderr.read())
         self.assertEqual(process.wait(ENDS), 1)
 
 

@@ -124,9 +124,12 @@ class LocalCluster:
 
     def said(self) -> str:
         """Returns what `rekindle up` said last, for the case that it has ended."""
-        output = "\n".join(self._lines)
-        error = programs.error_of(output)
-        return error.message
+        if self._lines:
+            return programs.error_of("\n".join(self._lines)).message
+        code = self._up.poll() if self._up is not None else None
+        if code is not None and code > 128:
+            return f"rekindle up was killed by signal {code - 128}; what it had started may go on until the next run"
+        return f"rekindle up said nothing (exit code {code})"
 
     def _hold(self) -> int:
         """Returns a descriptor that holds the folder for this process. Raises Refused if another run holds it."""
@@ -182,11 +185,13 @@ class LocalCluster:
         assert up.stdout is not None
         with up.stdout as output:
             for line in output:
-                self._lines.append(line.rstrip("\n"))
+                told = None
                 with contextlib.suppress(ValueError):
                     told = json.loads(line)
-                    if isinstance(told, dict) and "endpoint" in told:
-                        self._first.put(told)
+                if isinstance(told, dict) and "endpoint" in told:
+                    self._first.put(told)
+                else:
+                    self._lines.append(line.rstrip("\n"))
         self._first.put(None)
 
     def _stop(self) -> None:

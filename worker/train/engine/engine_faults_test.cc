@@ -108,9 +108,12 @@ TEST_F(EngineTest, AModelThatIsHeldUpLearnsThatItsGenerationIsOver) {
     has_left = true;
     return absl::CancelledError("nobody wants the result any more");
   };
+  // The job needs three workers, so the second one takes part in every step, and the killed one needs a successor.
+  min_workers_ = 3;
   Start(SmallSpec(60), 3);
   ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return waits || Ended(s); }));
   trainers_[2]->Kill();
+  Add("successor");
   ExpectUndisturbedResult();
   EXPECT_TRUE(has_left);
   EXPECT_GT(coordinator_->Status().generation(), 1);
