@@ -1,5 +1,6 @@
 #include "tests/simulation/checks/generations/members.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -9,8 +10,8 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// A coordinator that has been up for `kLongEnded` seconds has heard of each process that ended before, or has given up
-// its node.
+// A coordinator that was up and decided for `kLongEnded` seconds has heard of each process that ended before, or has
+// given up its node.
 constexpr double kLongEnded = 15;
 
 }  // namespace
@@ -23,10 +24,11 @@ void MembersCheck::JobSaved(const SimJob& job, const v1::JobRecord& before, cons
 }
 
 void MembersCheck::CheckAlive(const v1::Membership& membership) {
-  if (coordinator_.up_since() > decided_at_ - kLongEnded) return;
+  if (std::max(coordinator_.up_since(), decides_since_) > decided_at_ - kLongEnded) return;
   for (const v1::Member& member : membership.members()) {
     const Process& process = world_.processes.at(member.trainer());
-    if (process.ended_at > decided_at_ - kLongEnded) continue;
+    const bool was_heard = world_.nodes.at(process.node).unheard_until <= decided_at_ - kLongEnded;
+    if (process.ended_at > decided_at_ - kLongEnded || !was_heard) continue;
     journal_.Violate(absl::StrCat("generation ", membership.generation(), " has the member ", member.trainer(),
                                   ", which ended ", decided_at_ - process.ended_at, " s before"));
   }

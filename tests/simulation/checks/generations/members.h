@@ -15,10 +15,15 @@ class MembersCheck final : public TurnObserver {
   MembersCheck(const World& world, Journal& journal, const Coordinator& coordinator)
       : world_(world), journal_(journal), coordinator_(coordinator) {}
 
-  void TurnDecided(const Turn&) override { decided_at_ = world_.now(); }
+  void TurnDecided(const Turn&) override {
+    if (world_.now() > decided_at_ + kLongestPause) decides_since_ = world_.now();
+    decided_at_ = world_.now();
+  }
   void JobSaved(const SimJob& job, const v1::JobRecord& before, const v1::JobRecord& now) override;
 
  private:
+  static constexpr double kLongestPause = 2;
+
   // Checks that no member ended long before the coordinator formed the generation.
   void CheckAlive(const v1::Membership& membership);
   // Checks that all members read the same data and compute alike.
@@ -32,6 +37,9 @@ class MembersCheck final : public TurnObserver {
   const Coordinator& coordinator_;
   // The generations that are being saved were decided at `decided_at_`.
   double decided_at_ = 0;
+  // The coordinator has decided without a long pause since `decides_since_`. In a pause, for example because the
+  // database cannot be written, it takes in nothing that it hears.
+  double decides_since_ = 0;
 };
 
 }  // namespace rekindle::core::simulation
