@@ -71,8 +71,8 @@ void OutputPump::Run() {
   while (!is_closed_) {
     poll(entries, 2, budget_.lost() > 0 ? kTellLostMs : -1);
     Read();
-    WriteLines(false);
     TellLost(budget_.TakeLost(common::SteadySeconds()));
+    WriteLines(false);
     if ((entries[1].revents & POLLIN) != 0) break;
   }
   for (int i = 0; i < kLastReads && Read(); ++i) WriteLines(false);
@@ -98,11 +98,9 @@ void OutputPump::WriteLines(bool end) {
   }
   ready = std::min(ready, pending_.size());
   if (ready == 0) return;
-  const double now = common::SteadySeconds();
-  TellLost(budget_.TakeLost(now));
   std::string text = pending_.substr(0, ready);
   pending_.erase(0, ready);
-  if (!budget_.Take(text.size(), now)) return;
+  if (!budget_.Take(text.size(), common::SteadySeconds())) return;
   if (scrubber_) text = end ? scrubber_->Scrub(text) : scrubber_->ScrubWhole(text);
   Write(std::move(text));
 }

@@ -10,6 +10,7 @@
 #include "coordinator/core/choices/micro_batch.h"
 #include "coordinator/core/keeping/remembered.h"
 #include "coordinator/core/members/deaths.h"
+#include "coordinator/core/state/own_code.h"
 #include "coordinator/core/state/text.h"
 
 namespace rekindle::core {
@@ -24,11 +25,9 @@ constexpr size_t kMaxNodesNamed = 10;
 // Groups maps a fingerprint or digest to the slots whose trainers have reported it.
 using Groups = std::map<std::string, std::vector<std::string>>;
 
-bool TrainsOwnModel(const Job& job) { return !SpecOf(job).model().python().empty(); }
-
 // Returns what trainers with another fingerprint have to do.
 std::string WayToEqualData(const Job& job) {
-  if (!TrainsOwnModel(job)) return "put the same files on every node";
+  if (!TrainsOwnModel(SpecOf(job))) return "put the same files on every node";
   return "its task gives data of another length, or other initial weights, buffers or parameters: put the same code "
          "and files on every node, and draw random numbers in the task only from generators that Rekindle seeds";
 }
@@ -36,16 +35,14 @@ std::string WayToEqualData(const Job& job) {
 // Returns that workers with these groups of digests compute differently, and what to do. A user's own model is probed
 // on samples of its own data, so its digest depends on those, too.
 std::string DescribeArithmetic(const Job& job, const std::string& groups) {
-  if (!TrainsOwnModel(job)) {
+  if (!TrainsOwnModel(SpecOf(job))) {
     return absl::StrCat("the workers' arithmetic differs, and `reduce: exact` needs it to be equal: probe ", groups,
                         "; drain all nodes but those of one kind");
   }
-  return absl::StrCat(
-      "the workers' first samples or their arithmetic differ, and `reduce: exact` needs both to be "
-      "equal: probe ",
-      groups,
-      "; put the same data, code and packages on every node, or drain all nodes but those with one "
-      "kind of processor");
+  return absl::StrCat("the workers' first samples or their arithmetic differ, and `reduce: exact` needs both to be ",
+                      "equal: probe ", groups,
+                      "; put the same data, code and packages on every node, or drain all nodes but those with one ",
+                      "kind of processor");
 }
 
 bool IsExact(const Job& job) { return common::ReduceOf(SpecOf(job).training().reduce()) == common::Reduce::kExact; }
@@ -115,8 +112,9 @@ std::string DescribeDifference(const State& state, const Job& job, const v1::Tra
     const std::string theirs = members.empty() ? "" : NameOfGpu(state, NodeOf(members.begin()->trainer()));
     return absl::StrCat("its probe computes ", Bounded(report.probe_digest(), kMaxValue),
                         NameOfGpu(state, report.node()), ", the job's ", probe, theirs,
-                        TrainsOwnModel(job) ? "; exact mode needs equal samples and equal arithmetic on every node"
-                                            : "; exact mode needs equal arithmetic on every node");
+                        TrainsOwnModel(SpecOf(job))
+                            ? "; exact mode needs equal samples and equal arithmetic on every node"
+                            : "; exact mode needs equal arithmetic on every node");
   }
   return "";
 }

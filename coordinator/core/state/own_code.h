@@ -10,9 +10,12 @@
 
 namespace rekindle::core {
 
+// Returns whether a job with that spec trains the user's own model.
+inline bool TrainsOwnModel(const v1::JobSpec& spec) { return !spec.model().python().empty(); }
+
 // Returns what a job with that spec needs of a node.
 inline scheduler::OwnCode OwnCodeOf(const v1::JobSpec& spec) {
-  if (spec.model().python().empty()) return scheduler::OwnCode::kNone;
+  if (!TrainsOwnModel(spec)) return scheduler::OwnCode::kNone;
   return spec.model().interpreter().empty() ? scheduler::OwnCode::kAny : scheduler::OwnCode::kWithInterpreter;
 }
 
