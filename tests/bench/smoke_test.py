@@ -19,8 +19,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import _run  # noqa: E402
 
 BENCHES = list(_run.benches())
-# `SECONDS` is how long a run may take. It is given up after `HANGS` seconds.
+# `SECONDS` is how long a run may take. A run is given up after `HANGS` seconds.
 SECONDS, HANGS = 10, 120
+# A bench that starts some twenty processes that import PyTorch, each of which takes two seconds of a processor, has
+# longer.
+SECONDS_OF = {"own_models": 30}
 # Machines differ in speed by the factor `SLOW_MACHINE`. A run that takes up to that many times `SECONDS` passes, but is
 # reported as slow.
 SLOW_MACHINE = 2
@@ -52,6 +55,7 @@ class Smoke(unittest.TestCase):
         self.assertIn("step", BENCHES)
 
     def play(self, bench):
+        seconds = SECONDS_OF.get(bench, SECONDS)
         with tempfile.TemporaryDirectory() as folder:
             done, took = run(bench, folder)
             self.assertNotIn("unrecognized arguments: --smoke", done.stderr, f"{bench} has no --smoke")
@@ -62,14 +66,14 @@ class Smoke(unittest.TestCase):
             report = json.loads(pathlib.Path(folder, "report.json").read_text())
             print(f"{bench}: {took.seconds:.1f} s, with {took.others:.0%} of the processors taken by others")
             # The first run on a new machine reads its programs from a cold disk, so a slow run gets a second try.
-            if took.seconds >= SECONDS:
+            if took.seconds >= seconds:
                 done, took = run(bench, folder)
                 print(f"{bench} once more: {took.seconds:.1f} s, with {took.others:.0%} taken by others")
         self.check(bench, report)
         if took.others < OTHERS:
-            if took.seconds >= SECONDS:
-                print(f"{bench}: slow, more than {SECONDS} s")
-            self.assertLess(took.seconds, SLOW_MACHINE * SECONDS)
+            if took.seconds >= seconds:
+                print(f"{bench}: slow, more than {seconds} s")
+            self.assertLess(took.seconds, SLOW_MACHINE * seconds)
 
     def check(self, bench, report):
         self.assertTrue(report["smoke"])

@@ -29,6 +29,7 @@ constexpr double kLookSeconds = 0.1;
 // A fork takes milliseconds, also from a process with gigabytes of imports.
 constexpr double kForkSeconds = 10;
 constexpr double kEndSeconds = 1;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 constexpr int kMilli = 1000;
 
 std::string TextOf(const nlohmann::json& packet, const char* name) {
@@ -68,10 +69,13 @@ absl::Status WarmLine::Connect() {
 
 absl::StatusOr<std::string> WarmLine::Receive(double until, const std::function<bool()>& go_on) {
   std::array<char, kMostBytes> bytes;
+  bool told_of_ends = false;
   while (!go_on || go_on()) {
     // It is asked for each packet, because notices of ends may come without end.
     const double left = until - common::SteadySeconds();
-    if (left <= 0) return Lose("the warm process does not answer");
+    if (left <= 0) {
+      return Lose(absl::StrCat("the warm process ", told_of_ends ? "tells of ends and " : "", "does not answer"));
+    }
     const ssize_t got = recv(connection_.get(), bytes.data(), bytes.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
@@ -85,12 +89,10 @@ absl::StatusOr<std::string> WarmLine::Receive(double until, const std::function<
     if (!parsed.is_object()) return Lose("the warm process sent what is no packet of this release");
     const std::optional<int64_t> ended = NumberOf(parsed, "ended"), code = NumberOf(parsed, "code");
     if (!ended) return packet;
+    told_of_ends = true;
     constexpr int64_t kMost = std::numeric_limits<pid_t>::max();
     if (ends_.size() < kMostEnds && *ended > 0 && *ended <= kMost && code && *code >= -NSIG && *code < 256) {
       ends_[static_cast<pid_t>(*ended)] = {.code = static_cast<int>(*code)};
-    }
-    if (common::SteadySeconds() > until && (!go_on || go_on())) {
-      return Lose("the warm process tells of ends and does not answer");
     }
   }
   return absl::CancelledError("the start of the model process was cancelled");
@@ -181,10 +183,10 @@ std::optional<common::ExitStatus> WarmLine::EndOf(const common::Process& process
   const pid_t pid = process.identity().pid;
   const double until = common::SteadySeconds() + kEndSeconds;
   while (!ends_.contains(pid) && connection_.valid()) {
-    if (common::SteadySeconds() > until) break;
-    // Receive() returns nothing but errors here, and keeps the notices of ends.
+    // Receive() returns nothing but errors here, and keeps the notices of ends. It has no time limit of its own,
+    // because a process without an end yet is no reason to lose the connection.
     const absl::StatusOr<std::string> other =
-        Receive(until, [&] { return !ends_.contains(pid) && common::SteadySeconds() < until; });
+        Receive(kNoLimit, [&] { return !ends_.contains(pid) && common::SteadySeconds() < until; });
     if (!other.ok()) break;
   }
   const auto found = ends_.find(pid);
