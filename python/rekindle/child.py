@@ -15,14 +15,16 @@ import platform
 import queue
 import signal
 import sys
+import tempfile
 import threading
 import time
 from typing import Any, NoReturn
 
 import torch
 
-from rekindle import layout, memory, messages, randomness, settings, task, wire
+from rekindle import frozen, layout, memory, messages, randomness, settings, task, wire
 from rekindle.data_process import Broken, DataProcesses, Wanted
+from rekindle.data_worker import HASHES, MADE, TRAINING, VALIDATION, Checked
 from rekindle.errors import MOST_MESSAGE, Refused, kind_of, said, user_lines
 from rekindle.model_process import Model
 from rekindle.state import IDLE, LOADING, WAITS_FOR_DATA, State
@@ -109,7 +111,8 @@ class Child:
     def _fail(self, error: BaseException, asked: messages.Body) -> None:
         """Tells the trainer what went wrong."""
         what = {messages.Compute: "the micro-batch", messages.Evaluate: "the evaluation"}.get(type(asked), "the task")
-        where = f" {asked.index} of step {asked.step}" if isinstance(asked, messages.Compute) else ""
+        # The trainer says in which step this was.
+        where = f" {asked.index}" if isinstance(asked, messages.Compute) else ""
         kind = kind_of(error, "task" if self._model is None else "exception")
         fields: dict[str, Any] = {"request": getattr(asked, "request", None), "kind": kind, "traceback": "",
                                   "sample": None, "parameter": None}
@@ -131,6 +134,9 @@ class Child:
             self._compute(asked)
         elif isinstance(asked, messages.Evaluate):
             self._evaluate(asked)
+        elif isinstance(asked, messages.Hash):
+            self._ready()
+            self._hash(asked)
         elif isinstance(asked, messages.Bind):
             self._ready().bind(memory.map_weights(descriptors[0], asked.offset, asked.size, self._total))
         elif isinstance(asked, messages.Slots):
@@ -150,33 +156,48 @@ class Child:
     def _expect(self, asked: messages.Expect) -> None:
         if self._data is None:
             raise wire.Garbage("Expect came before Ready")
-        for batch in asked.batches:
-            self._check_samples(batch.samples, False)
-        self._data.expect(Wanted(False, batch.first, batch.samples) for batch in asked.batches)
+        wanted = [Wanted(TRAINING, batch.first, batch.samples, Checked(batch.checked_place, batch.checked_sample))
+                  for batch in asked.batches]
+        for batch in wanted:
+            self._check(batch)
+        self._data.expect(wanted)
 
-    def _check_samples(self, samples: tuple[int, ...], validation: bool) -> None:
-        size = self._sizes[validation]
-        if not samples or min(samples) < 0 or max(samples) >= size:
+    def _check(self, wanted: Wanted) -> None:
+        """Refuses samples that there are not."""
+        size = self._sizes[wanted.kind == VALIDATION]
+        samples = wanted.samples if wanted.checked == Checked() else (*wanted.samples, wanted.checked.sample)
+        if not wanted.samples or min(samples) < 0 or max(samples) >= size or wanted.checked.place < -1:
             raise wire.Garbage(f"a message names the samples {samples[:8]} of {size}")
 
-    def _take(self, wanted: Wanted) -> tuple[Any, float]:
-        """Returns the batch, and the seconds for which it was waited."""
-        self._check_samples(wanted.samples, wanted.validation)
+    def _take(self, wanted: Wanted) -> tuple[Any, int, float]:
+        """Returns the batch, the hash of the checked sample, and the seconds for which it was waited."""
+        self._check(wanted)
         assert self._data is not None
         self._state.code = WAITS_FOR_DATA
         begin = time.perf_counter()
-        batch = self._data.take(wanted)
-        return batch, time.perf_counter() - begin
+        batch, hashed = self._data.take(wanted)
+        return batch, hashed, time.perf_counter() - begin
 
     def _compute(self, asked: messages.Compute) -> None:
         model = self._ready()
-        batch, waited = self._take(Wanted(False, asked.first, asked.samples))
-        self._channel.send(model.compute(asked, batch, waited))
+        checked = Checked(asked.checked_place, asked.checked_sample)
+        batch, hashed, waited = self._take(Wanted(TRAINING, asked.first, asked.samples, checked))
+        done = model.compute(asked, batch, waited)
+        done.checked_sample = hashed
+        self._channel.send(done)
 
     def _evaluate(self, asked: messages.Evaluate) -> None:
         model = self._ready()
-        batch, _ = self._take(Wanted(True, NO_PLACE, asked.samples))
+        batch, _, _ = self._take(Wanted(VALIDATION, NO_PLACE, asked.samples))
         self._channel.send(model.evaluate(asked, batch))
+
+    def _hash(self, asked: messages.Hash) -> None:
+        self._check(Wanted(HASHES, 0, asked.samples))
+        assert self._data is not None
+        self._state.code = WAITS_FOR_DATA
+        how, value = self._data.hashes(asked.samples)
+        repeated = how == MADE
+        self._channel.send(messages.Hashed(asked.request, value if repeated else 0, -1 if repeated else value))
 
     def _configure(self, fields: dict[str, Any]) -> None:
         if self._model is not None:
@@ -193,6 +214,7 @@ class Child:
         # The task may have changed what decides about bits.
         settings.apply(chosen)
         parts = layout.describe(made.module, made.buffers)
+        frozen.share(parts.frozen.values(), tempfile.gettempdir())
         groups = _groups(made, parts)
         # A pretrained module may come in the mode for evaluation. Parts that task() chose to leave in it stay so.
         if not made.module.training:

@@ -26,11 +26,13 @@ _MOST_ANSWER = 256 * 1024
 
 
 class Wanted(NamedTuple):
-    """Names a batch. `first` is the number of its first sample in the run, counted from the run's start."""
+    """Names a batch, or samples of which hashes are wanted. `first` is the number of the first sample in the run,
+    counted from the run's start."""
 
-    validation: bool
+    kind: int
     first: int
     samples: tuple[int, ...]
+    checked: data_worker.Checked = data_worker.Checked()
 
 
 class Broken(Exception):
@@ -57,6 +59,8 @@ class _Job:
     dropped: bool = False
     answered: bool = False
     descriptor: int = -1
+    how: int = data_worker.MADE
+    hash: int = 0
     refused: Refused | None = None
 
 
@@ -115,8 +119,17 @@ class DataProcesses:
             self._expected = deque(left)
             self._advance()
 
-    def take(self, wanted: Wanted) -> Any:
-        """Returns the batch. Raises Refused where user code failed, and Broken."""
+    def take(self, wanted: Wanted) -> tuple[Any, int]:
+        """Returns the batch, and the hash of the checked sample. Raises Refused where user code failed, and Broken."""
+        job = self._await(wanted)
+        return batches.read(job.descriptor), job.hash
+
+    def hashes(self, samples: tuple[int, ...]) -> tuple[int, int]:
+        """Returns what data_worker.Reader.hashes() returns. Raises what take() raises."""
+        job = self._await(Wanted(data_worker.HASHES, 0, samples))
+        return job.how, job.hash
+
+    def _await(self, wanted: Wanted) -> _Job:
         job = self._claim(wanted)
         while job is None:
             self._receive()
@@ -128,7 +141,7 @@ class DataProcesses:
             self._advance()
         if job.refused is not None:
             raise job.refused
-        return batches.read(job.descriptor)
+        return job
 
     def kill(self) -> None:
         """Kills the processes. Any thread may call this as the last thing that it does."""
@@ -169,7 +182,7 @@ class DataProcesses:
     def _begin(self, wanted: Wanted) -> _Job | None:
         worker = min(self._workers, key=lambda one: len(one.jobs))
         number = self._number + 1
-        request = data_worker.REQUEST.pack(number, wanted.validation, wanted.first, len(wanted.samples))
+        request = data_worker.REQUEST.pack(number, wanted.kind, wanted.first, *wanted.checked, len(wanted.samples))
         request += struct.pack(f"<{len(wanted.samples)}q", *wanted.samples)
         try:
             worker.end.send(request, socket.MSG_DONTWAIT)
@@ -196,13 +209,13 @@ class DataProcesses:
                 self._note(worker, memoryview(self._answer)[:size], wire.descriptors_of(ancillary))
 
     def _note(self, worker: _Worker, packet: memoryview, descriptors: list[int]) -> None:
-        number, failed = data_worker.ANSWER.unpack_from(packet)
+        number, how, hashed = data_worker.ANSWER.unpack_from(packet)
         job = worker.jobs.pop(number)
-        job.answered = True
-        if failed:
+        job.answered, job.how, job.hash = True, how, hashed
+        if how == data_worker.FAILED:
             told = json.loads(bytes(packet[data_worker.ANSWER.size:]))
             job.refused = Refused(told["message"], kind=told["kind"], sample=told["sample"], lines=told["lines"])
-        else:
+        elif descriptors:
             job.descriptor = descriptors[0]
         if job.dropped:
             self._throw_away(job)

@@ -123,12 +123,14 @@ class Initialize(Body):
 
 @dataclass(slots=True)
 class Expected:
-    """Names a micro-batch that will be asked for."""
+    """Names a micro-batch that will be asked for. The checked sample is that of Compute."""
 
     index: int
     first: int
     samples: tuple[int, ...]
-    FORMAT: ClassVar[struct.Struct] = struct.Struct("<iIq")
+    checked_place: int = -1
+    checked_sample: int = -1
+    FORMAT: ClassVar[struct.Struct] = struct.Struct("<iIqqq")
 
 
 @dataclass(slots=True)
@@ -144,7 +146,8 @@ class Expect(Body):
     def pack(self) -> bytes:
         parts = [self.FORMAT.pack(self.step, len(self.batches))]
         for batch in self.batches:
-            parts.append(Expected.FORMAT.pack(batch.index, len(batch.samples), batch.first))
+            parts.append(Expected.FORMAT.pack(batch.index, len(batch.samples), batch.first, batch.checked_place,
+                                              batch.checked_sample))
             parts.append(struct.pack(f"<{len(batch.samples)}q", *batch.samples))
         return b"".join(parts)
 
@@ -154,10 +157,10 @@ class Expect(Body):
         at = cls.FORMAT.size
         batches = []
         for _ in range(count):
-            index, samples, first = Expected.FORMAT.unpack_from(body, at)
+            index, samples, first, *checked = Expected.FORMAT.unpack_from(body, at)
             at += Expected.FORMAT.size
             end = at + 8 * samples
-            batches.append(Expected(index, first, numbers(body[:end], at, samples, "q")))
+            batches.append(Expected(index, first, numbers(body[:end], at, samples, "q"), *checked))
             at = end
         if at != len(body):
             raise ValueError(f"{len(body) - at} bytes are left after its last micro-batch")
@@ -166,7 +169,10 @@ class Expect(Body):
 
 @dataclass(slots=True)
 class Compute(Body):
-    """Asks for the loss and the gradients of a micro-batch, in a slot."""
+    """Asks for the loss and the gradients of a micro-batch, in a slot.
+
+    `checked_place` and `checked_sample` name the sample of the step that two workers compare, by its place in the run
+    and its number. It need not be one of `samples`. Both are -1 if there is none."""
 
     request: int
     step: int
@@ -174,9 +180,11 @@ class Compute(Body):
     slot: int
     loss_scale: float
     first: int
+    checked_place: int
+    checked_sample: int
     samples: tuple[int, ...]
     TYPE: ClassVar[int] = 6
-    FORMAT: ClassVar[struct.Struct] = struct.Struct("<QqiifqI")
+    FORMAT: ClassVar[struct.Struct] = struct.Struct("<QqiifqqqI")
     LIST: ClassVar[str] = "q"
 
 
@@ -199,6 +207,17 @@ class Ping(Body):
     token: int
     TYPE: ClassVar[int] = 8
     FORMAT: ClassVar[struct.Struct] = struct.Struct("<Q")
+
+
+@dataclass(slots=True)
+class Hash(Body):
+    """Asks for a hash of samples of the training data, as they are in the first pass over the data."""
+
+    request: int
+    samples: tuple[int, ...]
+    TYPE: ClassVar[int] = 10
+    FORMAT: ClassVar[struct.Struct] = struct.Struct("<QI")
+    LIST: ClassVar[str] = "q"
 
 
 @dataclass(slots=True)
@@ -240,7 +259,8 @@ class Gradients(Body):
 
 @dataclass(slots=True)
 class Done(Body):
-    """Ends the answer to Compute. `whole_buffers` is a hash of the new values of the whole-number and bool buffers."""
+    """Ends the answer to Compute. `whole_buffers` is a hash of the new values of the whole-number and bool buffers, and
+    `checked_sample` one of the sample that Compute names."""
 
     request: int
     loss_sum: float
@@ -248,8 +268,9 @@ class Done(Body):
     whole_buffers: int
     seconds: float
     data_wait_seconds: float
+    checked_sample: int = 0
     TYPE: ClassVar[int] = 104
-    FORMAT: ClassVar[struct.Struct] = struct.Struct("<QdqQdd")
+    FORMAT: ClassVar[struct.Struct] = struct.Struct("<QdqQddQ")
 
 
 @dataclass(slots=True)
@@ -272,6 +293,17 @@ class Pong(Body):
     state: int
     TYPE: ClassVar[int] = 106
     FORMAT: ClassVar[struct.Struct] = struct.Struct("<QdQ")
+
+
+@dataclass(slots=True)
+class Hashed(Body):
+    """Answers Hash. `not_repeated` names a sample that is another one when it is read again, or is -1."""
+
+    request: int
+    hash: int
+    not_repeated: int
+    TYPE: ClassVar[int] = 109
+    FORMAT: ClassVar[struct.Struct] = struct.Struct("<QQq")
 
 
 class Failed(OfJson):
@@ -298,6 +330,6 @@ class Note(OfJson):
 
 
 TRAINER_MESSAGES: dict[int, type[Body]] = {
-    kind.TYPE: kind for kind in (Configure, Bind, Slots, Initialize, Expect, Compute, Evaluate, Ping, Stop)}
+    kind.TYPE: kind for kind in (Configure, Bind, Slots, Initialize, Expect, Compute, Evaluate, Hash, Ping, Stop)}
 CHILD_MESSAGES: dict[int, type[Body]] = {
-    kind.TYPE: kind for kind in (Ready, Initialized, Gradients, Done, Evaluated, Pong, Failed, Note)}
+    kind.TYPE: kind for kind in (Ready, Initialized, Gradients, Done, Evaluated, Pong, Hashed, Failed, Note)}

@@ -167,11 +167,11 @@ class Peer:
         os.close(descriptor)
 
     def ask(self, samples: Sequence[int], step: int = 0, index: int = 0, slot: int = 0, scale: float = 1.0,
-            first: int = 0) -> None:
+            first: int = 0, checked: tuple[int, int] = (-1, -1)) -> None:
         """Sends Compute without waiting for the answer. What the answer leaves out is NaN in the slot."""
         self.requests += 1
         self.slots[slot].fill_(float("nan"))
-        self.channel.send(messages.Compute(self.requests, step, index, slot, scale, first, tuple(samples)))
+        self.channel.send(messages.Compute(self.requests, step, index, slot, scale, first, *checked, tuple(samples)))
 
     def answer(self) -> Answer:
         """Waits for the answer to what was asked last. Raises what receive() raises."""

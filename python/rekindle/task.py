@@ -157,6 +157,9 @@ def locate(function: Any) -> tuple[str, str]:
     if _loaded:
         raise Refused("this process computes for a check or a job, and imports the file of the task for that; put the "
                       "call below: if __name__ == \"__main__\":")
+    if isinstance(function, Task):
+        raise Refused("a rekindle.Task was given, and other processes have to make one of their own; give the function "
+                      "that makes it, without calling it: task, and not task()")
     name = getattr(function, "__qualname__", None)
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     path = getattr(module, "__file__", None)

@@ -11,7 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "harness")]
 from namespaces import unavailable  # noqa: E402
 from play import Round, Undisturbed  # noqa: E402
-from schedule import DEVICES, NODES, SECONDS, draw_device  # noqa: E402
+from schedule import DEVICES, MODELS, NODES, SECONDS, draw_device, draw_model  # noqa: E402
 
 SEEDS = HERE / "seeds"
 # A coordinator beyond loopback refuses nodes with the fake device, so their rounds have no namespaces.
@@ -31,23 +31,25 @@ def say(text):
 class Chaos:
     """Plays rounds, one after the other, and sums up their outcomes.
 
-    All rounds are on `device`. If it is not given, each seed draws its own."""
+    All rounds are on `device`, and their jobs train `model`. Of what is not given, each seed draws its own."""
 
-    def __init__(self, device=None):
-        self.device, self.reason, self.undisturbed = device, unavailable(), Undisturbed()
+    def __init__(self, device=None, model=None):
+        self.device, self.model = device, model
+        self.reason, self.undisturbed = unavailable(), Undisturbed()
         self.counts = collections.defaultdict(collections.Counter)
         # `broken` has the seeds of the rounds that broke a promise.
         self.broken = []
 
     def play(self, seed):
-        device = self.device or draw_device(seed)
+        device, model = self.device or draw_device(seed), self.model or draw_model(seed)
         reason = self.reason or (ON_LOOPBACK if device == "fake" else "")
         again = f"scripts/chaos --seed {seed}" + (f" --device {self.device}" if self.device else "")
-        say(f"chaos: seed {seed}, {SECONDS:.0f} s of faults on {len(NODES)} nodes, device {device}")
+        again += f" --model {self.model}" if self.model else ""
+        say(f"chaos: seed {seed}, {SECONDS:.0f} s of faults on {len(NODES)} nodes, device {device}, model {model}")
         if reason:
             say(f"chaos: cuts, slow links and full disks are left out: {reason}")
         try:
-            outcome = Round(seed, device, reason, self.undisturbed, say).play()
+            outcome = Round(seed, device, model, reason, self.undisturbed, say).play()
         except BaseException:
             say(f"chaos: seed {seed} was not played to its end; play it again: {again}")
             raise
@@ -87,11 +89,13 @@ def main(arguments):
     parser.add_argument("--minutes", type=float, default=0,
                         help="go on with the seeds after it for about so long; default: one round")
     parser.add_argument("--device", choices=DEVICES, help="what trainers compute on; default: the seed draws it")
+    parser.add_argument("--model", choices=MODELS, help="what jobs train, own for one in Python; default: the seed "
+                                                        "draws it")
     parser.add_argument("--kept", action="store_true", help="first those that have found something")
     options = parser.parse_args(arguments)
     # SIGTERM raises SystemExit, so that the clean-up still stops all processes.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    begun, chaos = time.monotonic(), Chaos(options.device)
+    begun, chaos = time.monotonic(), Chaos(options.device, options.model)
     if options.kept:
         for seed in kept_seeds():
             chaos.play(seed)

@@ -7,16 +7,18 @@ import tempfile
 import time
 
 from cluster import Cluster
-from jobs import small_job, text_file
-from kinds import KINDS
+from jobs import own_job, small_job, text_file
+from kinds import kinds_for
 from namespaces import Namespaces
 from oracle import Found, judge, summary
 from schedule import NODES, make_schedule, overlapping
 from user import User
 from waiting import wait_until
-from world import POOLS, PRICES, World
+from world import CODE_ENVIRONMENT, CODE_FLAGS, POOLS, PRICES, World
 
 STEPS = 250
+# A step of the user's own model is shorter, and each new job has to import PyTorch.
+OWN_TASK, OWN_STEPS = "models:deep", 1000
 # `TICK` is how many seconds pass from one look at the cluster to the next.
 TICK = 0.05
 # `PATIENCE` is how many seconds after the last fault the job has to succeed. A sound run takes a tenth of that.
@@ -31,33 +33,35 @@ Outcome = collections.namedtuple("Outcome", "seed broken slow counts folder")
 
 
 class Undisturbed:
-    """Trains the job once on the CPU, on one worker that nothing disturbs, and keeps its digest."""
+    """Trains the job of each model once on the CPU, on one worker that nothing disturbs, and keeps its digest."""
 
     def __init__(self):
-        self.digest = None
+        self.digests = {}
 
-    def get(self, folder, spec):
-        if self.digest is None:
-            with Cluster(folder / "undisturbed", nodes=("only",), device="cpu") as cluster:
+    def get(self, folder, model, spec):
+        if model not in self.digests:
+            with Cluster(folder / "undisturbed", nodes=("only",), device="cpu", worker_flags={"only": CODE_FLAGS},
+                         worker_env={"only": CODE_ENVIRONMENT}) as cluster:
                 cluster.start()
                 alone = {**spec["spec"], "checkpoint": {"every_steps": 0}}
                 cluster.submit({"name": "undisturbed", "spec": alone})
-                self.digest = cluster.await_end("undisturbed")["state_digest"]
-        return self.digest
+                self.digests[model] = cluster.await_end("undisturbed")["state_digest"]
+        return self.digests[model]
 
 
 class Round:
-    def __init__(self, seed, device, network_reason, undisturbed, say):
-        self.seed, self.device, self.network_reason = seed, device, network_reason
+    def __init__(self, seed, device, model, network_reason, undisturbed, say):
+        self.seed, self.device, self.model, self.network_reason = seed, device, model, network_reason
+        self.kinds = kinds_for(model)
         self.undisturbed, self.say = undisturbed, say
-        self.counts = {name: collections.Counter() for name in KINDS}
+        self.counts = {name: collections.Counter() for name in self.kinds}
         self.silences, self.damaged, self.away, self.clock_moved = [], False, 0.0, False
         self.zero = 0.0
 
     def play(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix=f"rekindle-chaos-{self.seed}-"))
         spec = self.spec(folder)
-        digest = self.undisturbed.get(folder, spec)
+        digest = self.undisturbed.get(folder, self.model, spec)
         with contextlib.ExitStack() as stack:
             network = None
             if not self.network_reason:
@@ -84,7 +88,10 @@ class Round:
         return Outcome(self.seed, broken, slow, self.counts, None)
 
     def spec(self, folder):
-        spec = small_job("chaos", text_file(folder), steps=STEPS, workers=len(NODES))
+        if self.model == "own":
+            spec = own_job("chaos", OWN_TASK, steps=OWN_STEPS, workers=len(NODES))
+        else:
+            spec = small_job("chaos", text_file(folder), steps=STEPS, workers=len(NODES))
         spec["spec"]["checkpoint"]["store"] = f"file://{folder}/mount/store"
         return spec
 
@@ -113,7 +120,7 @@ class Round:
             user.stop()
 
     def play_faults(self, world, user):
-        planned = make_schedule(self.seed, KINDS)
+        planned = make_schedule(self.seed, self.kinds)
         waiting = [*zip(planned, overlapping(planned))]
         # `active` has an entry for each fault that has begun and not ended: when it ends, the fault, and when it began.
         active = []
@@ -135,7 +142,7 @@ class Round:
 
     def begin(self, world, plan, overlaps):
         """Begins a planned fault. Returns (fault, when it began), or None where there is nothing to end."""
-        kind = KINDS[plan.kind]
+        kind = self.kinds[plan.kind]
         words = " ".join(f"{name}={value}" for name, value in plan.drawn.items())
         if kind.privileged and self.network_reason:
             self.counts[plan.kind]["skipped"] += 1

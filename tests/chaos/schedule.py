@@ -1,4 +1,4 @@
-"""Decides which faults happen when, and on which device, by pure functions of the seed."""
+"""Decides which faults happen when, on which device and with which model, by pure functions of the seed."""
 import collections
 import random
 
@@ -11,6 +11,9 @@ GAP = 1.5
 # About this share of the rounds has trainers on the fake device (worker/device/fake), and the others are on the CPU.
 FAKE_SHARE = 0.25
 DEVICES = ("cpu", "fake")
+# In about this share of the rounds the job trains a model of the user's own, and in the others a built-in one.
+OWN_SHARE = 0.125
+MODELS = ("gpt", "own")
 
 # The fault begins `at` seconds after the first one and lasts for `seconds`. `drawn` has the values that the kind of
 # fault drew at random.
@@ -55,6 +58,11 @@ def make_schedule(seed, kinds, nodes=NODES):
 def draw_device(seed):
     """Returns what the trainers of a round compute on. It is drawn apart, so that it changes no seed's faults."""
     return "fake" if Draw((1 << 64) + seed).random() < FAKE_SHARE else "cpu"
+
+
+def draw_model(seed):
+    """Returns what the job of a round trains. A round with a model of the user's own has more kinds of faults."""
+    return "own" if Draw((1 << 65) + seed).random() < OWN_SHARE else "gpt"
 
 
 def overlapping(planned):

@@ -3,6 +3,7 @@
 As a machine's supervisor does, it starts programs that have ended again, unless a fault keeps them from starting."""
 import collections
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from certificates import coordinator_flags, make_certificates
 from cluster import Cluster
 from live_processes import kill, processes_naming
 from namespaces import run
+from programs import REPO
 from schedule import NODES
 
 # A lease lasts only seconds here, so that processes that wait for the end of one go on within a round.
@@ -22,6 +24,10 @@ PRICES = {"cheap": SECOND, "dear": 2 * SECOND}
 POOLS = {name: "dear" if name == "n2" else "cheap" for name in NODES}
 # `DISK` is the size of the coordinator's disk.
 DISK = "48m"
+# Jobs may train models of the user's own, without isolation, in the Python that has PyTorch.
+PYTHON = os.environ.get("REKINDLE_PYTHON") or f"{os.environ.get('REKINDLE_VENV', '')}/bin/python3"
+CODE_FLAGS = ["--python", PYTHON, "--isolation-at-most", "none", "--allow-code", "unisolated"]
+CODE_ENVIRONMENT = {"PYTHONPATH": str(REPO / "python")}
 # A process that has ended is started again after `AGAIN` seconds.
 AGAIN = 0.5
 
@@ -43,8 +49,8 @@ class World:
         self.plan_file.write_text("")
         self.write_fleet()
         clocks = {name: {"REKINDLE_TEST_CLOCK": str(self.clock_file(name))} for name in ("coordinator", *NODES)}
-        flags = {name: ["--pool", POOLS[name], "--notices", "file", "--notice-file", str(self.notice_file(name))]
-                 for name in NODES}
+        flags = {name: ["--pool", POOLS[name], "--notices", "file", "--notice-file", str(self.notice_file(name)),
+                        *CODE_FLAGS] for name in NODES}
         where, secured, listens = {}, {}, []
         if network:
             where = {"host": network.host, "enter": network.enter, "addresses": network.addresses}
@@ -54,8 +60,9 @@ class World:
             listens = coordinator_flags(secured)
         self.cluster = Cluster(
             self.folder / "cluster", nodes=NODES, device=device, checkpoint_program="checkpoint_faulty_service",
-            coordinator_flags=[*FLAGS, "--fleet", str(self.fleet_file), *listens],
-            worker_flags=flags, worker_env=clocks, checkpoint_env=clocks,
+            coordinator_flags=[*FLAGS, "--allow-code", "on", "--fleet", str(self.fleet_file), *listens],
+            worker_flags=flags,
+            worker_env={name: {**CODE_ENVIRONMENT, **clocks[name]} for name in NODES}, checkpoint_env=clocks,
             env={"REKINDLE_TEST_FILE_FAULTS": str(self.plan_file), **clocks["coordinator"], **secured}, **where)
         self.coordinator_disk = self.cluster.coordinator_data()
         self.coordinator_disk.mkdir()

@@ -11,22 +11,13 @@ import sys
 import unittest
 
 from base import ClusterTest, kill, steps_done, wait_until
+from model_processes import children_of, model_processes, warm_processes
 from programs import program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TASKS = ROOT / "tests" / "python" / "tasks"
 PYTHON = os.environ.get("REKINDLE_PYTHON", "")
 STEPS = 60
-
-
-def children_of(pid):
-    """Returns {pid: the words of its command} of a process's children."""
-    children = {}
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-            children[int(child)] = [word.decode() for word in words]
-    return children
 
 
 class OwnModelTest(ClusterTest):
@@ -63,18 +54,6 @@ class OwnModelTest(ClusterTest):
         cluster.stop()
         return digest
 
-    def model_processes(self, cluster, node):
-        """Returns the pids of the model processes on a node: children of a trainer, or forks of the warm process."""
-        running = cluster.nodes[node]
-        cold = [pid for trainer in running.pids("trainer")
-                for pid, words in children_of(trainer).items() if "rekindle.child" in words]
-        return cold + [pid for process in self.warm_processes(cluster, node) for pid in children_of(process)]
-
-    def warm_processes(self, cluster, node):
-        running = cluster.nodes[node]
-        return [pid for starter in [*running.pids("agent"), *running.pids("init")]
-                for pid, words in children_of(starter).items() if "rekindle.warm" in words]
-
     def await_steps(self, cluster, more=5):
         before = steps_done(cluster)
         wait_until(lambda: steps_done(cluster) >= before + more, 120, "more steps", poll=0.01)
@@ -87,9 +66,9 @@ class OwnModelTest(ClusterTest):
         generation = cluster.status("job")["generation"]
         # A model process dies, and one is frozen. That costs no step and no other process.
         trainers = {node: cluster.nodes[node].pids("trainer") for node in cluster.nodes}
-        kill(self.model_processes(cluster, "n1"))
+        kill(model_processes(cluster.nodes["n1"]))
         self.await_steps(cluster)
-        kill(self.model_processes(cluster, "n2"), signal.SIGSTOP)
+        kill(model_processes(cluster.nodes["n2"]), signal.SIGSTOP)
         self.await_steps(cluster)
         self.assertEqual({node: cluster.nodes[node].pids("trainer") for node in cluster.nodes}, trainers)
         self.assertEqual(cluster.status("job")["generation"], generation)
@@ -108,7 +87,7 @@ class OwnModelTest(ClusterTest):
                    "two workers to step", poll=0.05)
         generation = cluster.status("job")["generation"]
         # The new process starts three times as slowly as the shortest deadline between ranks allows.
-        kill(self.model_processes(cluster, "n1"))
+        kill(model_processes(cluster.nodes["n1"]))
         wait_until(lambda: any("replacing the child" in member.get("note", "")
                                for member in cluster.status("job")["members"]), 10, "the note of the rank", poll=0.02)
         self.await_steps(cluster)
@@ -129,7 +108,7 @@ class OwnModelTest(ClusterTest):
         cluster.submit(self.job("starting:never_ready", workers=1))
         wait_until(lambda: (pathlib.Path(self.folder) / "all").exists(), 120, "the task to start", poll=0.05)
         [trainer] = cluster.nodes["n1"].pids("trainer")
-        [model] = self.model_processes(cluster, "n1")
+        [model] = model_processes(cluster.nodes["n1"])
         os.kill(trainer, signal.SIGTERM)
         wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in (trainer, model)), 3,
                    "the trainer and its process to end", poll=0.02)
@@ -180,7 +159,7 @@ class OwnModelTest(ClusterTest):
         wait_until(lambda: cluster.status("job")["checkpoint_step"] >= 15, 120, "a checkpoint", poll=0.05)
         (folder / "models.py").write_text(broken)
         # The warm process has imported the module as it was, and goes with the trainer.
-        kill(self.warm_processes(cluster, "n1"))
+        kill(warm_processes(cluster.nodes["n1"]))
         cluster.nodes["n1"].kill_trainers()
         failed = self.await_end(cluster, "job", state="FAILED")
         self.assertIn("not yet mended", failed["reason"])
@@ -222,11 +201,45 @@ class OwnModelTest(ClusterTest):
         with self.assertRaisesRegex(RuntimeError, "no node can run it .node n1: it runs no code of users"):
             cluster.submit(self.job("models:deep"))
 
+    def test_data_that_differ_between_nodes_are_noticed_before_the_first_step(self):
+        cluster = self.start(("n1", "n2"))
+        files = self.give_files_of_its_own(cluster, "n2")
+        files.joinpath("odd").touch()
+        spec = self.job("reading:other_on_one_machine", workers=2)
+        spec["spec"]["workers"]["min"] = 2
+        cluster.submit(spec)
+        wait_until(lambda: "its task gives other samples or another number of them" in cluster.status("job")["reason"],
+                   120, "the difference to be told", poll=0.05)
+        files.joinpath("odd").unlink()
+        # The trainers read their data again, and the job goes on by itself.
+        self.await_end(cluster, "job")
+
+    def test_data_that_change_on_one_node_are_noticed_within_a_step(self):
+        cluster = self.start(("n1", "n2"))
+        files = self.give_files_of_its_own(cluster, "n2")
+        spec = self.job("reading:task", workers=2, steps=100_000)
+        spec["spec"]["workers"]["min"] = 2
+        cluster.submit(spec)
+        wait_until(lambda: steps_done(cluster) > 5, 120, "the job to step", poll=0.02)
+        files.joinpath("shift").write_text("1")
+        written = steps_done(cluster)
+        status = self.await_end(cluster, "job", state="FAILED")
+        self.assertRegex(status["reason"], r"two workers have read data\[\d+\] and got different values")
+        # Samples that were loaded ahead are still the old ones.
+        self.assertLess(steps_done(cluster), written + 200, status)
+
+    def give_files_of_its_own(self, cluster, node):
+        """Gives the jobs of a node another folder for their files. Returns it."""
+        files = pathlib.Path(self.folder) / f"files-of-{node}"
+        files.mkdir()
+        (cluster.nodes[node].dir / "env_from").write_text(f"TEST_STARTS={files}\n")
+        return files
+
     def test_nothing_lives_on_when_a_trainer_is_killed(self):
         cluster = self.start(("n1",))
         cluster.submit(self.job("models:deep", workers=1, steps=100_000))
         wait_until(lambda: steps_done(cluster) > 2, 120, "the job to step", poll=0.05)
-        [model] = self.model_processes(cluster, "n1")
+        [model] = model_processes(cluster.nodes["n1"])
         everything = [model, *children_of(model)]
         self.assertGreater(len(everything), 1, "the data processes")
         cluster.nodes["n1"].kill_trainers()

@@ -1,6 +1,8 @@
 """Tests that batches do not depend on who makes them and when, and that they come through shared memory."""
+import array
 import collections
 import os
+import types
 import unittest
 
 from base import ChildTest
@@ -10,7 +12,7 @@ import numpy
 import torch
 from plain import Plain
 
-from rekindle import batches, data_worker, randomness
+from rekindle import batches, data_worker, messages, randomness, sample_hash
 from trainer import processes_below
 
 STEPS = {(step, index): [(7 * step + 3 * index + offset) % 64 for offset in range(3)]
@@ -57,10 +59,40 @@ class DataTest(ChildTest):
         task = models.noisy()
 
         def values(first, *samples):
-            return data_worker.make(task, False, 1, first, samples, ".")["x"]
+            return data_worker.Reader(task, 1, ".").batch(False, first, samples)["x"]
 
         self.assertTrue(torch.equal(values(63, 3, 4), torch.cat([values(63, 3), values(64, 4)])))
         self.assertFalse(torch.equal(values(64, 4), values(63, 4)), "each pass draws anew")
+
+    def test_the_checked_sample_is_hashed_wherever_it_is_read(self):
+        trainer = self.ready("models:noisy", data_workers=2, prefetch=2)
+
+        def hashed(samples, first, checked):
+            return trainer.compute(samples, first=first, checked=checked).done.checked_sample
+
+        own = hashed([3, 4, 5], 10, (11, 4))
+        self.assertNotEqual(own, 0)
+        self.assertEqual(hashed([8, 9], 30, (11, 4)), own, "another batch, which reads it beside its own samples")
+        self.assertNotEqual(hashed([8, 9], 30, (11 + 64, 4)), own, "another pass over the data draws other noise")
+        self.assertNotEqual(hashed([8, 9], 30, (12, 5)), own)
+        self.assertEqual(trainer.compute([3, 4, 5], first=10).done.checked_sample, 0)
+        alone = trainer.compute([8, 9], first=30)
+        with_check = trainer.compute([8, 9], first=30, checked=(11, 4))
+        self.assertEqual(with_check.loss, alone.loss)
+        self.assert_equal_gradients(with_check.gradients, alone.gradients)
+
+    def test_hashes_of_samples_are_those_of_their_values(self):
+        def answer(task, samples):
+            trainer = self.ready(task)
+            trainer.channel.send(messages.Hash(9, tuple(samples)))
+            return trainer.receive()
+
+        known = answer("reading:task", range(60))
+        self.assertEqual((known.request, known.not_repeated), (9, -1))
+        self.assertEqual(answer("reading:task", range(60)), known)
+        self.assertNotEqual(answer("reading:task_of_other_samples", range(60)), known)
+        self.assertEqual(answer("reading:task_of_other_samples", range(40)), answer("reading:task", range(40)))
+        self.assertIn(answer("reading:unseeded", range(60)).not_repeated, range(60))
 
     def test_expectations_are_replaced_and_nothing_is_left_of_them(self):
         trainer = self.ready("models:noisy", data_workers=2, prefetch=3)
@@ -123,6 +155,26 @@ class BatchesTest(unittest.TestCase):
         self.assertEqual(float(back[0].sum()), 2 << 20)
         del back
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+
+class SampleHashTest(unittest.TestCase):
+    def test_equal_samples_have_one_hash_and_others_have_another(self):
+        def samples():
+            return [torch.arange(6.0), torch.arange(6.0).view(2, 3), torch.arange(6), torch.zeros(2).bfloat16(),
+                    numpy.arange(6.0), numpy.arange(6.0).astype("f4"), numpy.array(["a", None], dtype=object), "text",
+                    b"text", 1, 1.0, True, None, {"x": 1}, {"y": 1}, [1, [2]], [[1], 2], (1, [2]), [],
+                    Pair(1, 2), types.SimpleNamespace(a=1), types.SimpleNamespace(a=2), array.array("i", [1]),
+                    array.array("i", [2]), torch.eye(2).to_sparse(), torch.tensor([1 + 2j]).conj()]
+
+        hashes = [sample_hash.of(sample) for sample in samples()]
+        self.assertEqual([sample_hash.of(sample) for sample in samples()], hashes)
+        self.assertEqual(len(set(hashes)), len(hashes))
+
+    def test_a_sample_that_holds_itself_or_very_much_is_hashed(self):
+        ring = []
+        ring += [ring, ring]
+        self.assertEqual(len(sample_hash.of(ring)), sample_hash.BYTES)
+        self.assertEqual(len(sample_hash.of([[0] * 1000] * 1000)), sample_hash.BYTES)
 
 
 class RandomnessTest(unittest.TestCase):

@@ -128,9 +128,14 @@ class GarbageTest(ChildTest):
         for send, words in (
                 (lambda trainer: trainer.channel.send(messages.Configure({})), "Configure came twice"),
                 (lambda trainer: trainer.ask([64]), "names the samples (64,) of 64"),
+                (lambda trainer: trainer.ask([1], checked=(0, 64)), "names the samples (1, 64) of 64"),
+                (lambda trainer: trainer.ask([1], checked=(-2, 5)), "names the samples (1, 5) of 64"),
+                (lambda trainer: trainer.channel.send(messages.Hash(1, (64,))), "names the samples (64,) of 64"),
+                (lambda trainer: trainer.channel.send(messages.Hash(1, ())), "names the samples () of 64"),
                 (lambda trainer: trainer.expect([(0, [-1])]), "names the samples (-1,) of 64"),
                 (lambda trainer: trainer.evaluate([12]), "names the samples (12,) of 12"),
-                (lambda trainer: trainer.channel.send(messages.Compute(1, 0, 0, 2, 1.0, 0, (1,))), "names slot 2"),
+                (lambda trainer: trainer.channel.send(messages.Compute(1, 0, 0, 2, 1.0, 0, -1, -1, (1,))),
+                 "names slot 2"),
                 (lambda trainer: trainer.channel.send(messages.Initialize(0)), "Initialize came after Bind")):
             trainer = self.ready("models:perceptron")
             try:
@@ -142,7 +147,7 @@ class GarbageTest(ChildTest):
                 self.ends(trainer, words)
 
     def test_messages_before_their_time(self):
-        compute = messages.Compute(1, 0, 0, 0, 1.0, 0, (1,))
+        compute = messages.Compute(1, 0, 0, 0, 1.0, 0, -1, -1, (1,))
         for message, words in ((compute, "before Configure"), (messages.Expect(0, ()), "before Ready")):
             trainer = self.trainer("models:perceptron")
             trainer.channel.send(message)

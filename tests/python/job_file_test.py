@@ -10,12 +10,18 @@ import torch
 import models
 import rekindle
 from rekindle.running import options
-from rekindle.running.job_file import Wanted, describe, differences
+from rekindle.running.job_file import Wanted, as_arguments, describe, differences
 from rekindle.running.place import Place
 from run_base import StandInTest
 
 
 class JobFileTest(StandInTest):
+    def test_a_message_has_the_names_of_arguments(self):
+        said = as_arguments("the gradient is NaN; lower optimizer.learning_rate, set training.clip_norm, or submit the "
+                            "job with training.micro_batch 2 and spec.model.python; see train.py:7 and training.other")
+        self.assertEqual(said, "the gradient is NaN; lower the optimizer's learning_rate, set clip_norm, or submit the "
+                               "job with micro_batch 2 and spec.task; see train.py:7 and training.other")
+
     def test_the_least_that_is_given(self):
         self.assertEqual(self.submitted(steps=10, batch=8), {
             "name": "models-perceptron",

@@ -17,7 +17,7 @@ class Plain:
     def compute(self, samples, step=0, index=0, first=0):
         module = self.task.module
         module.zero_grad()
-        batch = data_worker.make(self.task, False, self.seed, first, samples, ".")
+        batch = data_worker.Reader(self.task, self.seed, ".").batch(False, first, samples)
         randomness.seed_all(randomness.forward_key(self.seed, step, index))
         result = self.task.loss(module, batch)
         self.count = int(result.count)

@@ -57,6 +57,10 @@ def up(words):
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     (FOLDER / "up.pid").write_text(str(os.getpid()))
+    if plan().get("up_leaves") and os.fork() == 0:
+        signal.sigwait({signal.SIGTERM})
+        note(ended="left")
+        os._exit(0)
     print(json.dumps({"endpoint": "127.0.0.1:1", "web": "", "dir": str(folder)}), flush=True)
     # The signals are counted at the start, because the plan of a later run is another one.
     for _ in range(2 if plan().get("up_lingers") else 1):

@@ -12,7 +12,6 @@ from unittest import mock
 
 import base  # noqa: F401
 
-import models
 import rekindle
 from rekindle.running import programs
 from run_base import DONE, ENDS, RUNNING, SCRIPT, StandInTest, real_program
@@ -34,6 +33,7 @@ class RunTest(StandInTest):
         self.assertEqual((result.name, result.uid, result.digest), ("small", "uid1", "abc"))
         self.assertEqual((result.losses, result.validation), ([(1, 2.5), (3, 2.25)], [(3, 2.75)]))
         self.assertEqual(result.checkpoint, "/nowhere/uid1/manifests/1-3-n1.json")
+        self.assertIn("digest='abc', losses: 2 points, the last one (3, 2.25); validation: 1 points", repr(result))
         state = result.state_dict()
         self.assertEqual({name: tensor.tolist() for name, tensor in state.items()}, {"w": [[1.0], [2.0]], "empty": []})
         self.assertIn("rekindle: trains job small on this machine with 2 workers; ", printed)
@@ -187,54 +187,6 @@ class RunTest(StandInTest):
             self.assertEqual(programs.find(), str(self.folder / "bin" / "rekindle"))
 
 
-class PlaceTest(StandInTest):
-    def test_tasks_that_cannot_be_imported(self):
-        def nested():
-            raise NotImplementedError
-
-        for task in (lambda: None, nested, print, "train:task", rekindle.Task):
-            with self.subTest(task), self.assertRaises(rekindle.Refused) as refused:
-                rekindle.run(task, steps=1, batch=1)
-            self.assertIn("    def task():\n        return rekindle.Task(", refused.exception.message)
-            self.assertIn('    if __name__ == "__main__":\n        rekindle.run(task', refused.exception.message)
-        self.assertEqual(self.calls(), [])
-
-    def test_scripts_that_would_run_again(self):
-        begin = "import rekindle\ndef task():\n    pass\n"
-        call = "rekindle.run(task, steps=1, batch=1)\n"
-        self.assertRegex(self.refusal(begin + call), "train.py calls rekindle.run in line 4 whenever it is imported")
-        self.assertRegex(self.refusal(f"{begin}def main():\n    {call}main()\n"), "in line 6 whenever")
-        guard = 'if __name__ == "__main__":\n'
-        self.assertRegex(self.refusal(f"import rekindle\n{guard}    def task():\n        pass\n    {call}"),
-                         "task is defined below if __name__")
-        self.assertRegex(self.refusal(f"{begin}first = task\ndef task():\n    pass\n{guard}    " +
-                                      call.replace("task", "first", 1)), "the name task in train.py stands for")
-        self.assertRegex(self.refusal(f"{begin}{guard}    {call}", name="my-train.py"),
-                         "my-train.py cannot be imported")
-        self.assertEqual(self.refusal(begin + call).count("rekindle.run(task, steps=1000"), 1)
-
-    def test_a_rank_refuses(self):
-        """A process that has imported a task for a job does not run one itself."""
-        lines = ("import rekindle\nfrom rekindle import task\n"
-                 "rekindle.run(task.load('train:task', '.'), steps=1, batch=1)")
-        self.script()
-        done = subprocess.run([sys.executable, "-c", lines], cwd=self.folder / "project", capture_output=True,
-                              text=True, check=False)
-        self.assertIn("Refused: this process computes for a check or a job", done.stderr)
-        self.assertEqual(self.calls(), [])
-
-    def test_a_module_that_is_run(self):
-        folder = self.folder / "project" / "deeper"
-        folder.mkdir()
-        (folder / "__init__.py").touch()
-        (folder / "learn.py").write_text(SCRIPT)
-        subprocess.run([sys.executable, "-m", "deeper.learn", "{}"], cwd=self.folder / "project", check=True,
-                       capture_output=True)
-        job = next(call["job"] for call in self.calls() if "job" in call)
-        self.assertEqual((job["name"], job["spec"]["model"]),
-                         ("deeper-learn", {"python": "deeper.learn:task", "folder": str(self.folder / "project")}))
-
-
 class StopTest(StandInTest):
     def read_to(self, process, words):
         """Reads the lines of a script until one has the words."""
@@ -310,12 +262,13 @@ class StopTest(StandInTest):
         self.assert_interrupted(process, "run again to go on")
 
     def test_the_cluster_dies(self):
-        self.plan(watch=RUNNING)
+        self.plan(watch=RUNNING, up_leaves=True)
         process = self.start(self.script())
         self.read_to(process, "step 2/3")
         os.kill(int((self.folder / "stand_in" / "up.pid").read_text()), signal.SIGKILL)
-        self.assertIn("this machine has ended: rekindle up was killed by signal 9", process.stderr.read())
+        self.assertIn("rekindle up was killed by signal 9; what it had started was stopped", process.stderr.read())
         self.assertEqual(process.wait(ENDS), 1)
+        self.assertIn({"ended": "left"}, self.calls())
 
 
 class FailureTest(StandInTest):
@@ -329,9 +282,9 @@ class FailureTest(StandInTest):
 
     def test_the_users_lines_are_raised(self):
         lines = 'Traceback (most recent call last):\n  File "train.py", line 3, in forward\nValueError: odd'
-        failed = self.fails(reason="trainer n1/0: the micro-batch 1 of step 2 raised ValueError: odd; mend the line "
+        failed = self.fails(reason="trainer n1/0: step 3, the micro-batch 1 raised ValueError: odd; mend the line "
                                    "that the traceback shows", traceback=lines)
-        self.assertEqual(failed.message, "job small has failed after step 2: the micro-batch 1 of step 2 raised "
+        self.assertEqual(failed.message, "job small has failed after step 2: step 3, the micro-batch 1 raised "
                                          "ValueError: odd; mend the line that the traceback shows")
         self.assertEqual(failed.lines, lines)
         self.assertEqual(str(failed), f"{failed.message}\n{lines}")

@@ -12,13 +12,14 @@ SAMPLES = tuple(range(5000))
 TRAINER = [
     messages.Configure({"protocol": 1, "task": "train:task"}), messages.Configure({"long": "é" * 100_000}),
     messages.Initialize(1), messages.Expect(-3, ()), messages.Ping(2**64 - 1), messages.Stop(),
-    messages.Expect(7, (messages.Expected(0, 2, (5, 6)), messages.Expected(1, 2, ()))),
-    messages.Compute(2**63, -1, 3, 1, 0.5, -9, SAMPLES), messages.Evaluate(4, 5, (2**62, -1))]
+    messages.Expect(7, (messages.Expected(0, 2, (5, 6)), messages.Expected(1, 2, (), 9, 4))),
+    messages.Compute(2**63, -1, 3, 1, 0.5, -9, -1, -1, SAMPLES), messages.Evaluate(4, 5, (2**62, -1)),
+    messages.Hash(8, (5, 2**62))]
 CHILD = [
     messages.Ready({"layout": [{"name": f"layer.{number}"} for number in range(5000)]}), messages.Initialized(0),
-    messages.Gradients(1, (0, 4_000_000_000)), messages.Done(1, -2.5, 8, 2**64 - 1, 0.25, 0.125),
+    messages.Gradients(1, (0, 4_000_000_000)), messages.Done(1, -2.5, 8, 2**64 - 1, 0.25, 0.125, 7),
     messages.Evaluated(3, 1e300, 5), messages.Pong(6, 1.5, 4), messages.Failed({"message": "x"}),
-    messages.Note({"text": "imports train"})]
+    messages.Hashed(8, 2**64 - 1, -1), messages.Note({"text": "imports train"})]
 
 
 def opened():
@@ -104,7 +105,7 @@ class WireTest(unittest.TestCase):
         self.assert_garbage("more than 65536 bytes")
 
     def test_bad_bodies_are_refused(self):
-        compute = messages.Compute(1, 2, 3, 0, 1.0, 0, (1, 2)).pack()
+        compute = messages.Compute(1, 2, 3, 0, 1.0, 0, -1, -1, (1, 2)).pack()
         for number, body in ((8, b""), (9, b"x"), (1, b"[1]"), (1, b"{"), (1, b'{"x": NaN}'), (1, b"\xff"),
                              (1, b"[" * 30_000), (6, compute[:-1]), (6, compute + b"x"), (6, compute[:20]),
                              (7, struct.pack("<QiI", 1, 2, 2**32 - 1)), (5, struct.pack("<qI", 1, 2**32 - 1))):

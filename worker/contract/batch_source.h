@@ -18,6 +18,8 @@ class BatchSource {
   // Says which micro-batches of the step will be read next, in this order. A source may prepare them, and may do
   // nothing.
   virtual void Expect(int64_t /*step*/, std::span<const int> /*indices*/) {}
+  // Returns the sample that two micro-batches of the step have as MicroBatch::checked. It is -1 if there is none.
+  virtual int64_t CheckedSample(int64_t /*step*/) const { return -1; }
   // Returns a micro-batch of the validation data. The caller must pass an `index` below validation_micro_batches().
   virtual MicroBatch Validation(int index) = 0;
   virtual int validation_micro_batches() const = 0;

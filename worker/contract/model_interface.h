@@ -53,6 +53,13 @@ struct ParameterLayout {
   bool late_buffers = false;
 };
 
+// Names a sample of a step that two ranks read and compare. `place` is its number in the run, as MicroBatch::first.
+// Without one, both are -1.
+struct CheckedSample {
+  int64_t place = -1;
+  int64_t sample = -1;
+};
+
 // Holds the samples of one forward and backward pass, row after row. A row is a window of tokens, or features with one
 // target.
 struct MicroBatch {
@@ -62,6 +69,8 @@ struct MicroBatch {
   // follows in which pass over the data each of them is read.
   std::vector<int64_t> samples = {};
   int64_t first = 0;
+  // The pass also hashes `checked`, which need not be one of `samples`.
+  CheckedSample checked = {};
   // `sequences` is the number of samples of the micro-batch.
   int sequences = 0;
   int context = 0;
@@ -88,6 +97,8 @@ struct LossSum {
   // `whole_buffers` is a hash of the values that the micro-batch gives to buffers of whole numbers. All micro-batches
   // of a step must have the same one. It is 0 for a model without such buffers.
   uint64_t whole_buffers = 0;
+  // `checked_sample` is a hash of MicroBatch::checked, or 0 if there is none.
+  uint64_t checked_sample = 0;
   // `on_device` is not null if the sum is not known yet, because the device still computes it. It will be there, in the
   // memory of the device, when the work that was queued before has been done, and stays until the model's next pass.
   const float* on_device = nullptr;

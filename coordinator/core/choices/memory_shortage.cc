@@ -8,6 +8,7 @@
 #include "coordinator/core/choices/micro_batch.h"
 #include "coordinator/core/choices/trainer_notes.h"
 #include "coordinator/core/state/job_end.h"
+#include "coordinator/core/state/own_code.h"
 #include "coordinator/core/state/text.h"
 
 namespace rekindle::core {
@@ -52,11 +53,12 @@ void HalveMicroBatch(Turn& turn, Job& job, const std::string& id, const std::str
   const int step = job.record.job().status().step();
   const std::string what = absl::StrCat("trainer ", ShortName(id), " ran out of memory (", how, ")");
   if (common::ReduceOf(SpecOf(job).training().reduce()) == common::Reduce::kExact && step > 0) {
-    return EndJob(turn, job, v1::FAILED, "failed",
-                  absl::StrCat(what, " with micro_batch ", before, " after step ", step,
-                               "; with reduce exact it is part of the result and is not changed: submit the job again "
-                               "with training.micro_batch ",
-                               now, " or auto, or with training.activations recompute"));
+    return EndJob(
+        turn, job, v1::FAILED, "failed",
+        absl::StrCat(what, " with micro_batch ", before, " after step ", step,
+                     "; with reduce exact it is part of the result and is not changed: submit the job again "
+                     "with training.micro_batch ",
+                     now, TrainsOwnModel(SpecOf(job)) ? "" : " or auto, or with training.activations recompute"));
   }
   ScaleMicroBatch(job, now);
   const v1::JobSpec::Training* training = &SpecOf(job).training();

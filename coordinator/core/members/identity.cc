@@ -28,8 +28,9 @@ using Groups = std::map<std::string, std::vector<std::string>>;
 // Returns what trainers with another fingerprint have to do.
 std::string WayToEqualData(const Job& job) {
   if (!TrainsOwnModel(SpecOf(job))) return "put the same files on every node";
-  return "its task gives data of another length, or other initial weights, buffers or parameters: put the same code "
-         "and files on every node, and draw random numbers in the task only from generators that Rekindle seeds";
+  return "its task gives other samples or another number of them, or other initial weights, buffers or parameters: put "
+         "the same code and files on every node, and draw random numbers in the task only from "
+         "generators that Rekindle seeds";
 }
 
 // Returns that workers with these groups of digests compute differently, and what to do. A user's own model is probed

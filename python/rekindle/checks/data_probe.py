@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -11,14 +10,12 @@ from typing import Any
 
 import torch
 
-from rekindle import processes, randomness
+from rekindle import processes, randomness, sample_hash
 from rekindle.checks import causes, observed, plan
 from rekindle.checks.module_probe import Loaded
 from rekindle.checks.plan import MicroBatch
 from rekindle.checks.report import Cause
-from rekindle.randomness import numpy
 
-MOST_DEPTH = 8
 MOST_EXPERIMENTS = 12
 # The hashes of a micro-batch: one for each sample, and one for what collate made of them.
 Hashes = list[str]
@@ -78,38 +75,9 @@ def _read(loaded: Loaded, batch: MicroBatch) -> Hashes:
         epoch = (batch.first + at) // len(made.data)
         randomness.seed_all(randomness.sample_key(seed, epoch, sample))
         items.append(made.data[sample])
-    hashes = [_hash(item) for item in items]
+    hashes = [sample_hash.of(item).hex() for item in items]
     randomness.seed_all(randomness.collate_key(seed, batch.first, batch.samples))
-    return [*hashes, _hash((made.collate or torch.utils.data.default_collate)(items))]
-
-
-def _hash(value: Any) -> str:
-    whole = hashlib.blake2b(digest_size=16)
-    _feed(whole, value, 0)
-    return whole.hexdigest()
-
-
-def _feed(whole: hashlib.blake2b, value: Any, depth: int) -> None:
-    """Adds a sample to a hash. Of what is neither a tensor nor made of Python's own types, the type alone counts."""
-    whole.update(type(value).__name__.encode())
-    if isinstance(value, torch.Tensor):
-        dense = value.detach() if value.layout == torch.strided else value.detach().to_dense()
-        whole.update(f"{dense.dtype}{list(dense.shape)}".encode())
-        whole.update(plan.digest(dense.cpu().contiguous()))
-    elif numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
-        whole.update(f"{value.dtype}{value.shape}".encode())
-        whole.update(value.tobytes() if value.dtype != object else repr(value.tolist()).encode())
-    elif depth < MOST_DEPTH and isinstance(value, (list, tuple)):
-        for part in value:
-            _feed(whole, part, depth + 1)
-    elif depth < MOST_DEPTH and isinstance(value, dict):
-        for key, part in value.items():
-            _feed(whole, key, depth + 1)
-            _feed(whole, part, depth + 1)
-    elif value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-        whole.update(repr(value).encode())
-    elif depth < MOST_DEPTH and hasattr(value, "__dict__"):
-        _feed(whole, vars(value), depth + 1)
+    return [*hashes, sample_hash.of((made.collate or torch.utils.data.default_collate)(items)).hex()]
 
 
 def _aside(function: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:

@@ -128,7 +128,7 @@ class LocalCluster:
             return programs.error_of("\n".join(self._lines)).message
         code = self._up.poll() if self._up is not None else None
         if code is not None and code > 128:
-            return f"rekindle up was killed by signal {code - 128}; what it had started may go on until the next run"
+            return f"rekindle up was killed by signal {code - 128}; what it had started was stopped"
         return f"rekindle up said nothing (exit code {code})"
 
     def _hold(self) -> int:

@@ -24,8 +24,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _ARGUMENTS = {"training.steps": "steps", "training.global_batch": "batch", "training.micro_batch": "micro_batch",
               "training.precision": "precision", "training.reduce": "reduce", "training.clip_norm": "clip_norm",
               "training.evaluate_every": "evaluate_every", "model.python": "task", "model.folder": "folder",
-              "model.bundle": "folder",
-              "model.data_workers": "data_workers"}
+              "model.bundle": "folder", "model.data_workers": "data_workers"}
 
 
 @dataclass(frozen=True)
@@ -177,6 +176,15 @@ def differences(earlier: dict[str, Any], now: dict[str, Any]) -> list[str]:
             name = _ARGUMENTS.get(field, field)
             told.append(f"{name} was {before.get(field, 'left out')} and is {after.get(field, 'left out')}")
     return told
+
+
+def as_arguments(message: str) -> str:
+    """Returns a message about a job in which fields of the job have the names of arguments of rekindle.run."""
+    def argument(found: re.Match[str]) -> str:
+        return _ARGUMENTS.get(found[0], found[0])
+
+    return re.sub(r"\b(?:training|model)\.[a-z_]+", argument, message.replace("optimizer.learning_rate",
+                                                                             "the optimizer's learning_rate"))
 
 
 def _leaves(tree: dict[str, Any], above: str = "") -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rekindle.errors import Refused
@@ -25,7 +25,7 @@ class Failed(Exception):
         self.lines = lines
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a job has trained.
 
@@ -42,7 +42,15 @@ class Result:
     checkpoint: str | None
     path: str | None
     # `missing` says why there are no weights.
-    missing: str = field(default="", repr=False)
+    missing: str = ""
+
+    def __repr__(self) -> str:
+        """Returns one line. The curves are told by how they end."""
+        def end(points: list[tuple[int, float]]) -> str:
+            return f"{len(points)} points, the last one ({points[-1][0]}, {points[-1][1]:.6g})" if points else "none"
+
+        return (f"Result(name={self.name!r}, uid={self.uid!r}, digest={self.digest!r}, losses: {end(self.losses)}; "
+                f"validation: {end(self.validation)}; checkpoint={self.checkpoint!r}, path={self.path!r})")
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Returns the weights and persistent buffers by the names that they have in the module.

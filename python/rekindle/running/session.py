@@ -203,7 +203,7 @@ class Session:
         if status["state"] == "CANCELLED":
             return Failed(f"job {job['name']} was cancelled at step {status['step']}")
         # Which trainer was the first to say it means nothing to the user.
-        message = re.sub(r"^trainer \S+: ", "", str(status["reason"]))
+        message = job_file.as_arguments(re.sub(r"^trainer \S+: ", "", str(status["reason"])))
         lines = str(status.get("traceback") or "") or self._last_lines(job["uid"])
         return Failed(f"job {job['name']} has failed after step {status['step']}: {message}", lines.rstrip())
 

@@ -16,4 +16,9 @@ for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
     if path.stem != "__init__":
         importlib.import_module(f"kinds.{path.stem}")
 
-KINDS = {kind.name: kind for kind in sorted(every_kind(), key=lambda kind: kind.name)}
+EVERY_KIND = {kind.name: kind for kind in sorted(every_kind(), key=lambda kind: kind.name)}
+
+
+def kinds_for(model):
+    """Returns {name: kind} of what may happen in a round whose job trains `model` (schedule.py)."""
+    return {name: kind for name, kind in EVERY_KIND.items() if model == "own" or not kind.of_own_models}

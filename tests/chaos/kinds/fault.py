@@ -22,6 +22,8 @@ class Fault:
     stops_coordinator = False
     # Where `damages_store` is true, bytes of the store may become wrong, rather than be missing.
     damages_store = False
+    # A fault `of_own_models` needs a job that trains a model of the user's own.
+    of_own_models = False
 
     def __init__(self, world, **drawn):
         self.world, self.drawn = world, drawn

@@ -4,6 +4,7 @@ import random
 
 import numpy
 import torch
+import torch.utils.checkpoint
 from torch.nn import functional
 
 import rekindle

@@ -2,20 +2,76 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
-namespace rekindle::own_model {
+#include "absl/strings/str_cat.h"
+#include "common/log/log.h"
+#include "kernels/vector/splitmix64.h"
 
-absl::StatusOr<std::unique_ptr<OwnBatches>> OwnBatches::Create(OwnModel& model, const data::BatchShape& shape) {
+namespace rekindle::own_model {
+namespace {
+
+// Data that differ in few samples are found by the checked sample of a step.
+constexpr int64_t kHashedSamples = 64;
+
+}  // namespace
+
+absl::StatusOr<std::string> FingerprintOf(OwnModel& model, uint64_t seed, bool exact) {
+  const Description& described = model.description();
+  std::vector<int64_t> samples(static_cast<size_t>(std::min(described.samples, kHashedSamples)));
+  std::iota(samples.begin(), samples.end(), 0);
+  if (described.samples > kHashedSamples) {
+    for (int64_t& sample : samples) {
+      const uint64_t word = kernels::RandomWord(seed, static_cast<uint64_t>(sample));
+      sample = static_cast<int64_t>(word % static_cast<uint64_t>(described.samples));
+    }
+  }
+  const absl::StatusOr<Hashed> hashed = model.HashSamples(samples);
+  if (!hashed.ok()) return hashed.status();
+  const std::string sizes = absl::StrCat(described.samples, "+", described.validation_samples);
+  if (hashed->not_repeated < 0) return absl::StrCat(sizes, "/", absl::Hex(hashed->hash, absl::kZeroPad16));
+  const std::string text = absl::StrCat(
+      "data[", hashed->not_repeated,
+      "] is another sample when it is read again; make it follow from its number and the seeds of torch, numpy and "
+      "random, and use no clock, no os.urandom and no generator that nobody has seeded");
+  if (exact) {
+    return absl::InvalidArgumentError(absl::StrCat(text, "; or set training.reduce to fp32, which asks for less"));
+  }
+  log::Warning(text);
+  return sizes;
+}
+
+absl::StatusOr<std::unique_ptr<OwnBatches>> OwnBatches::Create(OwnModel& model, const data::BatchShape& shape,
+                                                               bool checks_samples) {
   const absl::StatusOr<data::SampleOrder> order = data::SampleOrder::Create(model.description().samples, shape);
   if (!order.ok()) return order.status();
-  return std::unique_ptr<OwnBatches>(new OwnBatches(model, *order, shape.micro_batch));
+  return std::unique_ptr<OwnBatches>(new OwnBatches(model, *order, shape, checks_samples));
+}
+
+train::CheckedSample OwnBatches::Checked(int64_t step) const {
+  if (!checks_samples_ || micro_batches() < 2) return {};
+  const uint64_t key = kernels::SplitMix64(shape_.seed ^ kernels::SplitMix64(static_cast<uint64_t>(step)));
+  const auto at = static_cast<int>(key % static_cast<uint64_t>(shape_.global_batch));
+  const int index = at / shape_.micro_batch;
+  return {.place = order_.FirstNumber(step, index) + at % shape_.micro_batch,
+          .sample = order_.Train(step, index)[static_cast<size_t>(at % shape_.micro_batch)]};
+}
+
+// Ranks have neighbouring micro-batches, so half a step away another rank reads, unless one has more than half of them.
+train::CheckedSample OwnBatches::CheckedBy(int64_t step, int index) const {
+  const train::CheckedSample checked = Checked(step);
+  const auto own = static_cast<int>(checked.place % shape_.global_batch / shape_.micro_batch);
+  const bool hashes = checked.sample >= 0 && (index == own || index == (own + micro_batches() / 2) % micro_batches());
+  return hashes ? checked : train::CheckedSample{};
 }
 
 train::MicroBatch OwnBatches::Train(int64_t step, int index) {
-  train::MicroBatch batch{
-      .index = index, .samples = order_.Train(step, index), .first = order_.FirstNumber(step, index)};
+  train::MicroBatch batch{.index = index,
+                          .samples = order_.Train(step, index),
+                          .first = order_.FirstNumber(step, index),
+                          .checked = CheckedBy(step, index)};
   batch.sequences = static_cast<int>(batch.samples.size());
   return batch;
 }
@@ -23,19 +79,22 @@ train::MicroBatch OwnBatches::Train(int64_t step, int index) {
 void OwnBatches::Expect(int64_t step, std::span<const int> indices) {
   std::vector<Samples> expected;
   for (const int index : indices) {
-    expected.push_back(
-        {.index = index, .first = order_.FirstNumber(step, index), .numbers = order_.Train(step, index)});
+    expected.push_back({.index = index,
+                        .first = order_.FirstNumber(step, index),
+                        .numbers = order_.Train(step, index),
+                        .checked = CheckedBy(step, index)});
   }
   model_.Expect(step, expected);
 }
 
 int OwnBatches::validation_micro_batches() const {
-  return static_cast<int>((model_.description().validation_samples + micro_batch_ - 1) / micro_batch_);
+  const int size = shape_.micro_batch;
+  return static_cast<int>((model_.description().validation_samples + size - 1) / size);
 }
 
 train::MicroBatch OwnBatches::Validation(int index) {
-  const int64_t first = int64_t{index} * micro_batch_;
-  const int64_t end = std::min(first + micro_batch_, model_.description().validation_samples);
+  const int64_t first = int64_t{index} * shape_.micro_batch;
+  const int64_t end = std::min(first + shape_.micro_batch, model_.description().validation_samples);
   train::MicroBatch batch{
       .index = index, .samples = std::vector<int64_t>(static_cast<size_t>(end - first)), .first = first};
   std::iota(batch.samples.begin(), batch.samples.end(), first);

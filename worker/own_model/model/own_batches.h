@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "worker/contract/batch_source.h"
@@ -15,26 +16,41 @@
 
 namespace rekindle::own_model {
 
+// Returns a hash of some samples of the data, which the seed chooses, and of how many there are. All ranks of a job
+// must have the same one. Returns INVALID_ARGUMENT if a sample is not the same when it is read again, and `exact` is
+// true. If it is false, the samples are left out then. Returns the errors of OwnModel::HashSamples().
+absl::StatusOr<std::string> FingerprintOf(OwnModel& model, uint64_t seed, bool exact);
+
 // OwnBatches is thread-compatible.
 class OwnBatches final : public train::BatchSource {
  public:
+  // With `checks_samples`, two micro-batches of each step have a checked sample.
   // `shape.validation_fraction` must be 0, because a task names its validation data itself. `model` must outlive the
   // OwnBatches. Returns INVALID_ARGUMENT if there are fewer samples than a step has.
-  static absl::StatusOr<std::unique_ptr<OwnBatches>> Create(OwnModel& model, const data::BatchShape& shape);
+  static absl::StatusOr<std::unique_ptr<OwnBatches>> Create(OwnModel& model, const data::BatchShape& shape,
+                                                            bool checks_samples);
 
   train::MicroBatch Train(int64_t step, int index) override;
   void Expect(int64_t step, std::span<const int> indices) override;
   train::MicroBatch Validation(int index) override;
   int validation_micro_batches() const override;
   int64_t train_samples() const override { return order_.train_samples(); }
+  int64_t CheckedSample(int64_t step) const override { return Checked(step).sample; }
 
  private:
-  OwnBatches(OwnModel& model, const data::SampleOrder& order, int micro_batch)
-      : model_(model), order_(order), micro_batch_(micro_batch) {}
+  OwnBatches(OwnModel& model, const data::SampleOrder& order, const data::BatchShape& shape, bool checks_samples)
+      : model_(model), order_(order), shape_(shape), checks_samples_(checks_samples) {}
+
+  int micro_batches() const { return shape_.global_batch / shape_.micro_batch; }
+  // Returns which sample of the step is checked. The seed and the step decide.
+  train::CheckedSample Checked(int64_t step) const;
+  // Returns the checked sample if micro-batch `index` is one of the two that hash it.
+  train::CheckedSample CheckedBy(int64_t step, int index) const;
 
   OwnModel& model_;
   const data::SampleOrder order_;
-  const int micro_batch_;
+  const data::BatchShape shape_;
+  const bool checks_samples_;
 };
 
 }  // namespace rekindle::own_model

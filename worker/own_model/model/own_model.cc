@@ -18,11 +18,15 @@ constexpr int kMostFailures = 2;
 constexpr uint32_t kInitialSlot = 0;
 
 Samples SamplesOf(const train::MicroBatch& batch) {
-  return {.index = batch.index, .first = batch.first, .numbers = batch.samples};
+  return {.index = batch.index, .first = batch.first, .numbers = batch.samples, .checked = batch.checked};
 }
 
 absl::Status DoesNotBelong() {
   return absl::InvalidArgumentError("the model process sent a message that does not belong here");
+}
+
+absl::Status AnotherRequest() {
+  return absl::InvalidArgumentError("the model process answers another request than the one it got");
 }
 
 // Says that all processes that have tried something have died. `kills` of them were killed by somebody else.
@@ -101,6 +105,28 @@ absl::StatusOr<train::LossSum> OwnModel::Backward(const train::MicroBatch& batch
   return loss;
 }
 
+absl::StatusOr<Hashed> OwnModel::HashSamples(std::span<const int64_t> samples) {
+  Hashed hashed;
+  const absl::Status status =
+      Carry({.name = "the first look at the data", .attempt = [&](bool) { return TryHash(samples, hashed); }});
+  if (!status.ok()) return status;
+  return hashed;
+}
+
+absl::Status OwnModel::TryHash(std::span<const int64_t> samples, Hashed& hashed) {
+  const uint64_t request = next_request_++;
+  return keeper_->Ask(
+      {.send = [&] { return keeper_->channel().Send(MessageType::kHash, EncodeHash(request, samples)); },
+       .take = [&](const Message& message) -> absl::StatusOr<bool> {
+         if (message.type != MessageType::kHashed) return DoesNotBelong();
+         const absl::StatusOr<Hashed> answer = DecodeHashed(message.body);
+         if (!answer.ok()) return answer.status();
+         if (answer->request != request) return AnotherRequest();
+         hashed = *answer;
+         return true;
+       }});
+}
+
 absl::StatusOr<train::LossSum> OwnModel::Evaluate(const train::MicroBatch& batch) {
   Pass pass{.type = MessageType::kEvaluate, .request = {.samples = SamplesOf(batch)}};
   return CarryPass(pass);
@@ -177,7 +203,7 @@ absl::Status OwnModel::Request(const Pass& pass) {
 }
 
 absl::StatusOr<bool> OwnModel::Take(const Message& message, Pass& pass) {
-  const auto other = absl::InvalidArgumentError("the model process answers another request than the one it got");
+  const absl::Status other = AnotherRequest();
   switch (message.type) {
     case MessageType::kGradients: {
       const absl::StatusOr<Gradients> gradients = DecodeGradients(message.body, layout().parameters.size());
@@ -192,7 +218,10 @@ absl::StatusOr<bool> OwnModel::Take(const Message& message, Pass& pass) {
       if (!done.ok()) return done.status();
       if (done->request != pass.request.request || !pass.delivery) return other;
       if (const absl::Status ended = pass.delivery->End(); !ended.ok()) return ended;
-      pass.loss = {.sum = done->loss_sum, .count = done->count, .whole_buffers = done->whole_buffers};
+      pass.loss = {.sum = done->loss_sum,
+                   .count = done->count,
+                   .whole_buffers = done->whole_buffers,
+                   .checked_sample = done->checked_sample};
       return true;
     }
     case MessageType::kEvaluated: {

@@ -47,6 +47,9 @@ class OwnModel final : public train::Model {
   absl::StatusOr<train::LossSum> Backward(const train::MicroBatch& batch, const train::RandomKey& key, float loss_scale,
                                           const train::GradientSink& sink) override;
   absl::StatusOr<train::LossSum> Evaluate(const train::MicroBatch& batch) override;
+  // Returns a hash of samples of the training data, as they are in the first pass over the data. Returns the errors of
+  // Evaluate(). REQUIRES: there are at most kMaxSamples numbers, and all of them are those of samples.
+  absl::StatusOr<Hashed> HashSamples(std::span<const int64_t> samples);
   bool IsHeldUp() const override { return keeper_->IsHeldUp(); }
   double LostSeconds() const override { return lost_seconds_; }
   void SetUnwanted(bool unwanted) override { keeper_->SetUnwanted(unwanted); }
@@ -87,6 +90,8 @@ class OwnModel final : public train::Model {
   absl::StatusOr<bool> Take(const Message& message, Pass& pass);
   // Asks the present process for the initial values. Returns the errors of ProcessKeeper::Ask().
   absl::Status TryInitialize(std::span<float> weights);
+  // Asks the present process for a hash of samples. Returns the errors of ProcessKeeper::Ask().
+  absl::Status TryHash(std::span<const int64_t> samples, Hashed& hashed);
   void ForgetInitial();
 
   const std::unique_ptr<ProcessKeeper> keeper_;

@@ -181,7 +181,7 @@ void ProcessKeeper::SendExpected() {
   // What does not fit into one message is prepared later, or when it is asked for.
   size_t count = 0, bytes = 0;
   while (count < expected_.size()) {
-    bytes += sizeof(int64_t) * (expected_[count].numbers.size() + 3);
+    bytes += sizeof(int64_t) * (expected_[count].numbers.size() + 5);
     if (bytes + kHeaderBytes + 2 * sizeof(int64_t) > kMaxMessageBytes) break;
     ++count;
   }

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "worker/contract/user_lines.h"
+#include "worker/own_model/model/own_batches.h"
 #include "worker/own_model/testing/own_model_testing.h"
 
 namespace rekindle::own_model {
@@ -79,6 +81,58 @@ TEST_F(OwnModelTest, ARehearsalTakesFewerSamplesWhereThereIsNoMemory) {
   // Where the samples have an influence on each other, the micro-batches of the job stay as they are, too.
   Open("failing:huge");
   EXPECT_TRUE(absl::IsResourceExhausted(Rehearse(*model_, {.seed = 7, .samples = 2}).status()));
+}
+
+TEST_F(OwnModelTest, SamplesThatDifferGiveAnotherFingerprint) {
+  std::vector<std::string> found;
+  for (const char* task : {"reading:task", "reading:task", "reading:task_of_other_samples", "reading:shorter"}) {
+    Open(task);
+    const absl::StatusOr<std::string> fingerprint = FingerprintOf(*model_, 7, true);
+    ASSERT_TRUE(fingerprint.ok()) << fingerprint.status();
+    found.push_back(*fingerprint);
+  }
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_NE(found[0], found[2]) << "one of its 60 samples is another one";
+  EXPECT_NE(found[0], found[3]);
+}
+
+TEST_F(OwnModelTest, ASampleThatIsAnotherOneWhenItIsReadAgainIsRefusedInAnExactJob) {
+  Open("reading:unseeded");
+  const absl::Status refused = FingerprintOf(*model_, 7, true).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("is another sample when it is read again"));
+  const absl::StatusOr<std::string> sizes = FingerprintOf(*model_, 7, false);
+  ASSERT_TRUE(sizes.ok()) << sizes.status();
+  EXPECT_EQ(*sizes, *FingerprintOf(*model_, 7, false)) << "their number alone counts";
+}
+
+TEST_F(OwnModelTest, TwoMicroBatchesOfAStepHashOneSample) {
+  Open("reading:task");
+  const auto batches = OwnBatches::Create(*model_, {.seed = 7, .global_batch = 12, .micro_batch = 2}, true);
+  ASSERT_TRUE(batches.ok()) << batches.status();
+  std::set<int64_t> samples;
+  for (int64_t step = 0; step < 12; ++step) {
+    std::vector<uint64_t> hashes;
+    std::vector<int> indices;
+    for (int index = 0; index < 6; ++index) {
+      const train::MicroBatch batch = (*batches)->Train(step, index);
+      const auto loss = model_->Backward(batch, {.seed = 7, .step = step}, 1, [](int, std::span<const float>) {});
+      ASSERT_TRUE(loss.ok()) << loss.status();
+      EXPECT_EQ(loss->checked_sample != 0, batch.checked.sample >= 0);
+      if (batch.checked.sample < 0) continue;
+      EXPECT_EQ(batch.checked.sample, (*batches)->CheckedSample(step));
+      hashes.push_back(loss->checked_sample);
+      indices.push_back(index);
+    }
+    ASSERT_EQ(hashes.size(), 2u);
+    EXPECT_EQ(hashes[0], hashes[1]);
+    EXPECT_EQ(indices[1] - indices[0], 3) << "two workers have them";
+    samples.insert((*batches)->CheckedSample(step));
+  }
+  EXPECT_GE(samples.size(), 8u) << "each step checks another one";
+  const auto unchecked = OwnBatches::Create(*model_, {.seed = 7, .global_batch = 12, .micro_batch = 2}, false);
+  EXPECT_EQ((*unchecked)->CheckedSample(0), -1);
+  EXPECT_EQ((*unchecked)->Train(0, 0).checked.sample, -1);
 }
 
 TEST_F(OwnModelTest, ALossThatIsNoNumberIsRefusedByTheRehearsal) {

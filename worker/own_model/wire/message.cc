@@ -28,6 +28,8 @@ void Put(const Samples& samples, RecordWriter* out) {
   out->Put(samples.index);
   out->Put(static_cast<uint32_t>(samples.numbers.size()));
   out->Put(samples.first);
+  out->Put(samples.checked.place);
+  out->Put(samples.checked.sample);
   for (int64_t number : samples.numbers) out->Put(number);
 }
 
@@ -71,6 +73,8 @@ std::vector<uint8_t> EncodeCompute(const ComputeRequest& request) {
   out.Put(request.slot);
   out.Put(request.loss_scale);
   out.Put(request.samples.first);
+  out.Put(request.samples.checked.place);
+  out.Put(request.samples.checked.sample);
   out.Put(static_cast<uint32_t>(request.samples.numbers.size()));
   for (int64_t number : request.samples.numbers) out.Put(number);
   return out.Take();
@@ -82,6 +86,14 @@ std::vector<uint8_t> EncodeEvaluate(uint64_t request, const Samples& samples) {
   out.Put(samples.index);
   out.Put(static_cast<uint32_t>(samples.numbers.size()));
   for (int64_t number : samples.numbers) out.Put(number);
+  return out.Take();
+}
+
+std::vector<uint8_t> EncodeHash(uint64_t request, std::span<const int64_t> samples) {
+  RecordWriter out;
+  out.Put(request);
+  out.Put(static_cast<uint32_t>(samples.size()));
+  for (const int64_t number : samples) out.Put(number);
   return out.Take();
 }
 
@@ -110,8 +122,8 @@ absl::StatusOr<Done> DecodeDone(std::span<const uint8_t> body) {
   RecordReader in(body);
   Done out;
   if (!in.Get(&out.request) || !in.Get(&out.loss_sum) || !in.Get(&out.count) || !in.Get(&out.whole_buffers) ||
-      !in.Get(&out.seconds) || !in.Get(&out.data_seconds) || in.left() != 0 || !IsLoss(out.loss_sum, out.count) ||
-      !(out.seconds >= 0) || !(out.data_seconds >= 0)) {
+      !in.Get(&out.seconds) || !in.Get(&out.data_seconds) || !in.Get(&out.checked_sample) || in.left() != 0 ||
+      !IsLoss(out.loss_sum, out.count) || !(out.seconds >= 0) || !(out.data_seconds >= 0)) {
     return Malformed("the end of a micro-batch");
   }
   return out;
@@ -123,6 +135,16 @@ absl::StatusOr<Evaluated> DecodeEvaluated(std::span<const uint8_t> body) {
   if (!in.Get(&out.request) || !in.Get(&out.loss_sum) || !in.Get(&out.count) || in.left() != 0 ||
       !IsLoss(out.loss_sum, out.count)) {
     return Malformed("the end of an evaluation");
+  }
+  return out;
+}
+
+absl::StatusOr<Hashed> DecodeHashed(std::span<const uint8_t> body) {
+  RecordReader in(body);
+  Hashed out;
+  if (!in.Get(&out.request) || !in.Get(&out.hash) || !in.Get(&out.not_repeated) || in.left() != 0 ||
+      out.not_repeated < -1) {
+    return Malformed("the hash of samples");
   }
   return out;
 }

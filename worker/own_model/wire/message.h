@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/agreed/agreed_limits.h"
+#include "worker/contract/model_interface.h"
 
 namespace rekindle::own_model {
 
@@ -37,6 +38,7 @@ enum class MessageType : uint16_t {
   kEvaluate = 7,
   kPing = 8,
   kStop = 9,
+  kHash = 10,
   // The model process sends these.
   kReady = 101,
   kInitialized = 102,
@@ -45,7 +47,8 @@ enum class MessageType : uint16_t {
   kEvaluated = 105,
   kPong = 106,
   kFailed = 107,
-  kNote = 108
+  kNote = 108,
+  kHashed = 109
 };
 
 struct MessageHeader {
@@ -67,6 +70,8 @@ struct Samples {
   // `first` is the place of the first sample in the run. From it follows in which pass over the data each one is read.
   int64_t first = 0;
   std::vector<int64_t> numbers;
+  // `checked` is the sample of the step that is hashed beside.
+  train::CheckedSample checked = {};
 };
 
 // Asks for the gradients of a micro-batch, multiplied by `loss_scale`, in a slot of the shared memory.
@@ -90,6 +95,8 @@ struct Done {
   int64_t count = 0;
   // `whole_buffers` is a hash of the new values of all buffers of whole numbers, and 0 if there are none.
   uint64_t whole_buffers = 0;
+  // `checked_sample` is a hash of Samples::checked, and 0 if there is none.
+  uint64_t checked_sample = 0;
   double seconds = 0;
   double data_seconds = 0;
 };
@@ -98,6 +105,13 @@ struct Evaluated {
   uint64_t request = 0;
   double loss_sum = 0;
   int64_t count = 0;
+};
+
+struct Hashed {
+  uint64_t request = 0;
+  uint64_t hash = 0;
+  // `not_repeated` is a sample that is another one when it is read again, or -1.
+  int64_t not_repeated = -1;
 };
 
 struct Pong {
@@ -123,6 +137,7 @@ std::vector<uint8_t> EncodeInitialize(uint32_t slot);
 std::vector<uint8_t> EncodeExpect(int64_t step, std::span<const Samples> micro_batches);
 std::vector<uint8_t> EncodeCompute(const ComputeRequest& request);
 std::vector<uint8_t> EncodeEvaluate(uint64_t request, const Samples& samples);
+std::vector<uint8_t> EncodeHash(uint64_t request, std::span<const int64_t> samples);
 std::vector<uint8_t> EncodePing(uint64_t token);
 
 // The Decode functions return INVALID_ARGUMENT if the body is malformed. `parameters` is the number of parameters of
@@ -130,6 +145,7 @@ std::vector<uint8_t> EncodePing(uint64_t token);
 absl::StatusOr<Gradients> DecodeGradients(std::span<const uint8_t> body, size_t parameters);
 absl::StatusOr<Done> DecodeDone(std::span<const uint8_t> body);
 absl::StatusOr<Evaluated> DecodeEvaluated(std::span<const uint8_t> body);
+absl::StatusOr<Hashed> DecodeHashed(std::span<const uint8_t> body);
 absl::StatusOr<Pong> DecodePong(std::span<const uint8_t> body);
 absl::StatusOr<Failed> DecodeFailed(const std::string& json);
 

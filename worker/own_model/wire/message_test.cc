@@ -31,15 +31,26 @@ void ExpectOnlyWhole(const std::vector<uint8_t>& body, const Decode& decode) {
 }
 
 TEST(MessageTest, ARequestHasTheLayoutThatThePackageReads) {
-  const ComputeRequest request{.request = 7,
-                               .step = 41,
-                               .slot = 1,
-                               .loss_scale = 1024,
-                               .samples = {.index = 3, .first = 12, .numbers = {5, int64_t{1} << 40}}};
+  const ComputeRequest request{
+      .request = 7,
+      .step = 41,
+      .slot = 1,
+      .loss_scale = 1024,
+      .samples = {.index = 3, .first = 12, .numbers = {5, int64_t{1} << 40}, .checked = {.place = 13, .sample = 6}}};
   EXPECT_EQ(EncodeCompute(request), Bytes(uint64_t{7}, int64_t{41}, int32_t{3}, int32_t{1}, 1024.0f, int64_t{12},
-                                          uint32_t{2}, int64_t{5}, int64_t{1} << 40));
+                                          int64_t{13}, int64_t{6}, uint32_t{2}, int64_t{5}, int64_t{1} << 40));
   EXPECT_EQ(EncodeExpect(9, std::vector<Samples>{request.samples}),
-            Bytes(int64_t{9}, uint32_t{1}, int32_t{3}, uint32_t{2}, int64_t{12}, int64_t{5}, int64_t{1} << 40));
+            Bytes(int64_t{9}, uint32_t{1}, int32_t{3}, uint32_t{2}, int64_t{12}, int64_t{13}, int64_t{6}, int64_t{5},
+                  int64_t{1} << 40));
+  EXPECT_EQ(EncodeHash(9, std::vector<int64_t>{4, 2}), Bytes(uint64_t{9}, uint32_t{2}, int64_t{4}, int64_t{2}));
+}
+
+TEST(MessageTest, AHashNamesASampleOrNone) {
+  const auto hashed = [](int64_t not_repeated) { return DecodeHashed(Bytes(uint64_t{5}, uint64_t{77}, not_repeated)); };
+  EXPECT_EQ(hashed(-1)->hash, 77u);
+  EXPECT_EQ(hashed(3)->not_repeated, 3);
+  EXPECT_FALSE(hashed(-2).ok());
+  ExpectOnlyWhole(Bytes(uint64_t{5}, uint64_t{77}, int64_t{0}), DecodeHashed);
 }
 
 TEST(MessageTest, GradientsNameOnlyParametersOfTheLayout) {
@@ -56,10 +67,11 @@ TEST(MessageTest, GradientsNameOnlyParametersOfTheLayout) {
 
 TEST(MessageTest, ALossIsASumOverAtLeastNothing) {
   const auto done = [](double sum, int64_t count, double seconds = 0.5) {
-    return DecodeDone(Bytes(uint64_t{5}, sum, count, uint64_t{77}, seconds, 0.1));
+    return DecodeDone(Bytes(uint64_t{5}, sum, count, uint64_t{77}, seconds, 0.1, uint64_t{78}));
   };
   EXPECT_EQ(done(12.5, 4)->loss_sum, 12.5);
   EXPECT_EQ(done(12.5, 4)->whole_buffers, 77u);
+  EXPECT_EQ(done(12.5, 4)->checked_sample, 78u);
   EXPECT_TRUE(done(0, 0).ok());
   EXPECT_TRUE(std::isnan(done(std::nan(""), 4)->loss_sum)) << "the engine tells of it by its step and micro-batch";
   EXPECT_FALSE(done(12.5, 0).ok());
@@ -69,7 +81,7 @@ TEST(MessageTest, ALossIsASumOverAtLeastNothing) {
   EXPECT_FALSE(DecodeEvaluated(Bytes(uint64_t{5}, 12.5, kMostCount + 1)).ok());
   EXPECT_FALSE(done(12.5, 4, -1).ok());
   EXPECT_FALSE(done(12.5, 4, std::nan("")).ok());
-  ExpectOnlyWhole(Bytes(uint64_t{5}, 12.5, int64_t{4}, uint64_t{0}, 0.5, 0.1), DecodeDone);
+  ExpectOnlyWhole(Bytes(uint64_t{5}, 12.5, int64_t{4}, uint64_t{0}, 0.5, 0.1, uint64_t{0}), DecodeDone);
   ExpectOnlyWhole(Bytes(uint64_t{5}, 12.5, int64_t{4}), DecodeEvaluated);
   ExpectOnlyWhole(Bytes(uint64_t{5}, 1.5, uint64_t{4}), DecodePong);
   EXPECT_FALSE(DecodePong(Bytes(uint64_t{5}, 1.5, uint64_t{5})).ok());

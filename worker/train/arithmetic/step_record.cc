@@ -12,10 +12,10 @@
 namespace rekindle::train {
 namespace {
 
-// The magic number of an encoded StepRecord spells "RSR3".
-constexpr uint32_t kMagic = 0x33525352;
+// The magic number of an encoded StepRecord spells "RSR4".
+constexpr uint32_t kMagic = 0x34525352;
 constexpr int kLossUnitLog2 = 20;
-constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4 + 4 + 2 * 8 + 4;
+constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4 + 4 + 4 * 8 + 4;
 
 // Returns the number of bytes that hold a bit for each parameter.
 size_t BitBytes(size_t parameters) { return (parameters + 7) / 8; }
@@ -45,6 +45,10 @@ void AddLoss(int micro_batch, const LossSum& loss, int micro_batches, StepRecord
   record->tokens += loss.count;
   record->least_whole = std::min(record->least_whole, loss.whole_buffers);
   record->most_whole = std::max(record->most_whole, loss.whole_buffers);
+  if (loss.checked_sample != 0) {
+    record->least_checked = std::min(record->least_checked, loss.checked_sample);
+    record->most_checked = std::max(record->most_checked, loss.checked_sample);
+  }
   const double fixed = std::nearbyint(std::ldexp(loss.sum, kLossUnitLog2));
   if (std::abs(fixed) <= std::ldexp(1.0, LimitLog2(micro_batches))) {
     record->loss += static_cast<int64_t>(fixed);
@@ -78,6 +82,8 @@ std::vector<uint8_t> EncodeRecord(const StepRecord& record) {
   out.Put(record.bad_parameter);
   out.Put(record.least_whole);
   out.Put(record.most_whole);
+  out.Put(record.least_checked);
+  out.Put(record.most_checked);
   out.Put(static_cast<uint32_t>(record.maxima.size()));
   for (float maximum : record.maxima) out.Put(maximum);
   std::vector<uint8_t> bits(BitBytes(record.has_gradient.size()));
@@ -107,6 +113,8 @@ absl::Status DecodeRecord(std::span<const uint8_t> bytes, size_t parameters, Ste
   in.Get(&out.bad_parameter);
   in.Get(&out.least_whole);
   in.Get(&out.most_whole);
+  in.Get(&out.least_checked);
+  in.Get(&out.most_checked);
   in.Get(&count);
   if (magic != kMagic || count != parameters || not_finite > 1 || out.micro_batches < 0 || out.tokens < 0 ||
       out.bad_micro_batch < 0 || out.bad_parameter < -1 || out.bad_parameter >= static_cast<int64_t>(parameters)) {
@@ -146,6 +154,8 @@ absl::Status CombineRecords(const StepRecord& other, StepRecord* into) {
   into->loss_not_finite |= other.loss_not_finite;
   into->least_whole = std::min(into->least_whole, other.least_whole);
   into->most_whole = std::max(into->most_whole, other.most_whole);
+  into->least_checked = std::min(into->least_checked, other.least_checked);
+  into->most_checked = std::max(into->most_checked, other.most_checked);
   if (other.bad_micro_batch != kNoMicroBatch) AddNotFinite(other.bad_micro_batch, other.bad_parameter, into);
   for (size_t i = 0; i < into->maxima.size(); ++i) {
     into->maxima[i] = std::max(into->maxima[i], other.maxima[i]);

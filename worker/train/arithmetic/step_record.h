@@ -40,6 +40,10 @@ struct StepRecord {
   // they differ, a buffer of whole numbers has no common new value.
   uint64_t least_whole = std::numeric_limits<uint64_t>::max();
   uint64_t most_whole = 0;
+  // `least_checked` and `most_checked` are the same for those LossSum::checked_sample that are not 0. If they differ,
+  // ranks have read the checked sample differently.
+  uint64_t least_checked = std::numeric_limits<uint64_t>::max();
+  uint64_t most_checked = 0;
   // `maxima` has one value a parameter, the largest |gradient| of any single micro-batch. Infinity stands for a
   // gradient that is not finite.
   std::vector<float> maxima;

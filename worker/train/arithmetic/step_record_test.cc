@@ -60,6 +60,26 @@ TEST(StepRecordTest, EachParameterHasABitOfItsOwn) {
   }
 }
 
+TEST(StepRecordTest, HashesOfTheCheckedSampleAreComparedWhereThereAreSome) {
+  const auto of = [](std::vector<uint64_t> hashes) {
+    StepRecord total = EmptyRecord(7, 1, 3);
+    for (int index = 0; index < static_cast<int>(hashes.size()); ++index) {
+      StepRecord one = EmptyRecord(7, 1, 3), travelled;
+      AddLoss(index, {.sum = 1, .count = 1, .checked_sample = hashes[static_cast<size_t>(index)]}, 4, &one);
+      EXPECT_TRUE(DecodeRecord(EncodeRecord(one), 3, &travelled).ok());
+      EXPECT_TRUE(CombineRecords(travelled, &total).ok());
+    }
+    return total.least_checked >= total.most_checked;
+  };
+  constexpr uint64_t kLargest = std::numeric_limits<uint64_t>::max();
+  EXPECT_TRUE(of({0, 0}));
+  EXPECT_TRUE(of({0, 5, 0}));
+  EXPECT_TRUE(of({5, 0, 5}));
+  EXPECT_TRUE(of({kLargest, kLargest}));
+  EXPECT_FALSE(of({5, 0, 6}));
+  EXPECT_FALSE(of({kLargest, 1}));
+}
+
 TEST(StepRecordTest, MeanLoss) {
   StepRecord record = EmptyRecord(0, 0, 0);
   EXPECT_EQ(record.MeanLoss(), 0);

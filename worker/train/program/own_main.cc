@@ -42,6 +42,8 @@ class OwnRuntime final : public JobRuntime {
   device::SharedMemories shares_;
   // `micro_batch_` is the size of the micro-batches with which the job has begun, once that is known.
   int micro_batch_ = 0;
+  // `samples_` stands for the data, once they were looked at.
+  std::string samples_;
   // `model_` is the model that the caller of OpenModel() owns.
   own_model::OwnModel* model_ = nullptr;
 };
@@ -123,14 +125,19 @@ absl::StatusOr<data::OpenedData> OwnRuntime::OpenData(const Flags&, const Traine
   const absl::Status fits = own_model::MayResize(model_->description(), micro_batch_, job.spec.micro_batch);
   if (!fits.ok()) return fits;
   auto batches = own_model::OwnBatches::Create(
-      *model_, {.seed = job.spec.seed, .global_batch = job.spec.global_batch, .micro_batch = job.spec.micro_batch});
+      *model_, {.seed = job.spec.seed, .global_batch = job.spec.global_batch, .micro_batch = job.spec.micro_batch},
+      /*checks_samples=*/job.spec.exact);
   if (!batches.ok()) return batches.status();
+  if (samples_.empty()) {
+    absl::StatusOr<std::string> samples = own_model::FingerprintOf(*model_, job.spec.seed, job.spec.exact);
+    if (!samples.ok()) return samples.status();
+    samples_ = *std::move(samples);
+  }
   const own_model::Description& described = model_->description();
   // Jobs of every kind of sum compare this, and only exact ones the probe. Each member makes the initial state by
   // itself, so members with other weights, buffers, layouts or optimizer groups would train different models.
-  data::OpenedData opened{
-      .fingerprint = common::Xxh3_128Hex(absl::StrCat(described.samples, "/", described.validation_samples, "\n",
-                                                      described.digest, "\n", own_model::TextOf(described.groups)))};
+  data::OpenedData opened{.fingerprint = common::Xxh3_128Hex(absl::StrCat(samples_, "\n", described.digest, "\n",
+                                                                          own_model::TextOf(described.groups)))};
   opened.batches = *std::move(batches);
   return opened;
 }

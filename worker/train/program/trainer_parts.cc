@@ -16,6 +16,7 @@ class CappedBatches final : public BatchSource {
   CappedBatches(std::unique_ptr<BatchSource> batches, int most) : batches_(std::move(batches)), most_(most) {}
   MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
   void Expect(int64_t step, std::span<const int> indices) override { batches_->Expect(step, indices); }
+  int64_t CheckedSample(int64_t step) const override { return batches_->CheckedSample(step); }
   MicroBatch Validation(int index) override { return batches_->Validation(index); }
   int validation_micro_batches() const override { return std::min(most_, batches_->validation_micro_batches()); }
   int64_t train_samples() const override { return batches_->train_samples(); }

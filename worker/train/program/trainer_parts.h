@@ -28,6 +28,7 @@ class ResizableBatches final : public BatchSource {
       : job_(job), flags_(flags), runtime_(runtime), batches_(std::move(batches)) {}
   MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
   void Expect(int64_t step, std::span<const int> indices) override { batches_->Expect(step, indices); }
+  int64_t CheckedSample(int64_t step) const override { return batches_->CheckedSample(step); }
   MicroBatch Validation(int index) override { return batches_->Validation(index); }
   int validation_micro_batches() const override { return batches_->validation_micro_batches(); }
   int64_t train_samples() const override { return batches_->train_samples(); }

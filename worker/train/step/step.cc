@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/time/clock.h"
+#include "worker/train/step/record_checks.h"
 
 namespace rekindle::train {
 namespace {
@@ -27,27 +28,6 @@ absl::Status AtStep(int64_t step, const absl::Status& error) {
   absl::Status at_step(error.code(), absl::StrCat("step ", step + 1, ", ", error.message()));
   error.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { at_step.SetPayload(url, payload); });
   return at_step;
-}
-
-// Checks that all micro-batches give the same values to buffers of whole numbers, which have no mean.
-absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step) {
-  if (record.least_whole >= record.most_whole) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("step ", step + 1,
-                   ": the micro-batches give different values to a buffer of whole numbers or bools, which have "
-                   "no mean; set buffers={\"NAME\": \"first\"} or \"frozen\" for it in the Task"));
-}
-
-// Checks that the evaluation is finite and whole. A loss that is left out would make the mean look better than it is.
-absl::Status CheckEvaluation(const StepRecord& record, int64_t step, int micro_batches) {
-  if (record.loss_not_finite) {
-    return absl::InvalidArgumentError(
-        "the validation loss is not finite, or too large to be added up exactly; lower "
-        "optimizer.learning_rate, or look at the data");
-  }
-  const absl::Status whole = CheckWhole(record, micro_batches);
-  if (whole.ok()) return whole;
-  return absl::Status(whole.code(), absl::StrCat("the evaluation after step ", step, ": ", whole.message()));
 }
 
 }  // namespace
@@ -123,6 +103,9 @@ absl::Status StepRunner::Run(const TrainState& state, const std::set<int>& assig
   if (!squares.ok()) return squares.status();
   outcome->gradient = &reduced_;
   outcome->squares = *squares;
+  if (status = CheckSample(outcome->record, scalars.step, batches_.CheckedSample(scalars.step)); !status.ok()) {
+    return status;
+  }
   if (status = CheckWholeBuffers(outcome->record, scalars.step); !status.ok()) return status;
   if (EvaluationDue(scalars.step)) {
     status = CheckEvaluation(outcome->evaluation, scalars.step, batches_.validation_micro_batches());

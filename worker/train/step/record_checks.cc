@@ -1,0 +1,35 @@
+#include "worker/train/step/record_checks.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace rekindle::train {
+
+absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step) {
+  if (record.least_whole >= record.most_whole) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("step ", step + 1,
+                   ": the micro-batches give different values to a buffer of whole numbers or bools, which have "
+                   "no mean; set buffers={\"NAME\": \"first\"} or \"frozen\" for it in the Task"));
+}
+
+absl::Status CheckSample(const StepRecord& record, int64_t step, int64_t sample) {
+  if (record.least_checked >= record.most_checked) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("step ", step + 1, ": two workers have read data[", sample,
+                   "] and got different values; see that their files are the same, and that a sample follows from its "
+                   "number and the seeds of torch, numpy and random alone; or set training.reduce to fp32, which does "
+                   "not compare them"));
+}
+
+absl::Status CheckEvaluation(const StepRecord& record, int64_t step, int micro_batches) {
+  if (record.loss_not_finite) {
+    return absl::InvalidArgumentError(
+        "the validation loss is not finite, or too large to be added up exactly; lower "
+        "optimizer.learning_rate, or look at the data");
+  }
+  const absl::Status whole = CheckWhole(record, micro_batches);
+  if (whole.ok()) return whole;
+  return absl::Status(whole.code(), absl::StrCat("the evaluation after step ", step, ": ", whole.message()));
+}
+
+}  // namespace rekindle::train
