@@ -103,12 +103,12 @@ class Buffers:
         if not self._own:
             return 0
         self._collect()
-        hashed = 0
+        sums = []
         for block in self._others:
             if block.whole and int(block.values.long().abs().max()) > MOST_WHOLE:
                 self._refuse_too_large(block)
             if block.factors is not None:
-                hashed = (hashed + int((block.values * block.factors).sum())) & WORD or 1
+                sums.append(int((block.values * block.factors).sum()))
         self.copy_own(region)
         # A sum that is finite has only finite parts, and it is quicker to make than an answer for each part.
         if not math.isfinite(float(region.sum())):
@@ -117,7 +117,8 @@ class Buffers:
                     self._refuse(number, "is not finite after forward")
         if scale != 1:
             region.mul_(scale)
-        return hashed
+        # The blocks have another order in each process, so the hash is a sum, and 0 stands for none of them.
+        return (sum(sums) & WORD or 1) if sums else 0
 
     def _collect(self) -> None:
         """Copies what forward has put in the place of buffers into their memory. Frozen ones get their value back."""

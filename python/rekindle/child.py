@@ -15,7 +15,6 @@ import platform
 import queue
 import signal
 import sys
-import tempfile
 import threading
 import time
 from typing import Any, NoReturn
@@ -24,7 +23,7 @@ import torch
 
 from rekindle import frozen, layout, memory, messages, randomness, settings, task, wire
 from rekindle.data_process import Broken, DataProcesses, Wanted
-from rekindle.data_worker import HASHES, MADE, TRAINING, VALIDATION, Checked
+from rekindle.data_worker import HASHES, MADE, TRAINING, VALIDATION, Checked, Reader
 from rekindle.errors import MOST_MESSAGE, Refused, kind_of, said, user_lines
 from rekindle.model_process import Model
 from rekindle.state import IDLE, LOADING, WAITS_FOR_DATA, State
@@ -193,6 +192,7 @@ class Child:
 
     def _hash(self, asked: messages.Hash) -> None:
         self._check(Wanted(HASHES, 0, asked.samples))
+        self._note(f"reads {len(asked.samples)} samples, to compare them with those of other workers")
         assert self._data is not None
         self._state.code = WAITS_FOR_DATA
         how, value = self._data.hashes(asked.samples)
@@ -214,7 +214,9 @@ class Child:
         # The task may have changed what decides about bits.
         settings.apply(chosen)
         parts = layout.describe(made.module, made.buffers)
-        frozen.share(parts.frozen.values(), tempfile.gettempdir())
+        # The trainer gives each job a folder of its own. What runs without a trainer has none.
+        if own_folder := os.environ.get("TMPDIR"):
+            frozen.share(parts.frozen.values(), own_folder)
         groups = _groups(made, parts)
         # A pretrained module may come in the mode for evaluation. Parts that task() chose to leave in it stay so.
         if not made.module.training:
@@ -225,8 +227,8 @@ class Child:
         gc.collect()
         gc.freeze()
         self._sizes = (len(made.data), 0 if made.validation is None else len(made.validation))
-        self._data = DataProcesses(made, chosen.seed, chosen.folder, workers, chosen.prefetch,
-                                   [self._channel.fileno()])
+        reader = Reader(made, chosen.seed, chosen.folder, chosen.exact)
+        self._data = DataProcesses(reader, workers, chosen.prefetch, [self._channel.fileno()])
         self._total = parts.layout.total
         self._model = Model(made, parts, chosen, self._state, self._announce)
         self._channel.send(messages.Ready({

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from rekindle import batches, data_worker, processes, wire
 from rekindle.errors import Refused
-from rekindle.task import Task
 
 # An answer has at most a message and a traceback, as JSON.
 _MOST_ANSWER = 256 * 1024
@@ -67,7 +66,7 @@ class _Job:
 class DataProcesses:
     """Any thread may call expect(). Only the main thread may call take()."""
 
-    def __init__(self, task: Task, seed: int, folder: str, count: int, prefetch: int, closing: Sequence[int]) -> None:
+    def __init__(self, reader: data_worker.Reader, count: int, prefetch: int, closing: Sequence[int]) -> None:
         """Forks the processes. They close the descriptors in `closing`, which belong to the model process."""
         self._prefetch = prefetch
         self._lock = threading.Lock()
@@ -79,12 +78,12 @@ class DataProcesses:
         self._workers: list[_Worker] = []
         self._poll = select.poll()
         for _ in range(count):
-            worker = self._fork(task, seed, folder, closing)
+            worker = self._fork(reader, closing)
             self._workers.append(worker)
             self._poll.register(worker.end, select.POLLIN)
         self._by_descriptor = {worker.end.fileno(): worker for worker in self._workers}
 
-    def _fork(self, task: Task, seed: int, folder: str, closing: Sequence[int]) -> _Worker:
+    def _fork(self, reader: data_worker.Reader, closing: Sequence[int]) -> _Worker:
         mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
         def serve() -> None:
@@ -93,7 +92,7 @@ class DataProcesses:
                 worker.end.close()
             for descriptor in closing:
                 os.close(descriptor)
-            data_worker.serve(its, task, seed, folder)
+            data_worker.serve(its, reader)
 
         # Threads beside the forking one hold no lock that the new process needs.
         pid = processes.fork(serve)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -22,30 +23,27 @@ REQUEST = struct.Struct("<QBqqqI")
 ANSWER = struct.Struct("<QBQ")
 TRAINING, VALIDATION, HASHES = range(3)
 MADE, FAILED, NOT_REPEATED = range(3)
-# Where samples are hashed alone, the first ones are read twice, to see whether the Dataset repeats them.
-MOST_REPEATED = 8
 MOST_BYTES = 64 * 1024 + REQUEST.size
 
 
-def serve(end: socket.socket, task: Task, seed: int, folder: str) -> None:
+def serve(end: socket.socket, reader: Reader) -> None:
     """Answers requests until the other side closes the socket."""
     # More threads than this one do not outlive a fork.
     torch.set_num_threads(1)
     while packet := end.recv(MOST_BYTES):
         number, kind, first, *checked, count = REQUEST.unpack_from(packet)
         samples = struct.unpack_from(f"<{count}q", packet, REQUEST.size)
-        reader = Reader(task, seed, folder)
         try:
             if kind == HASHES:
                 end.send(ANSWER.pack(number, *reader.hashes(samples)))
                 continue
-            batch = reader.batch(kind == VALIDATION, first, samples, Checked(*checked))
-            descriptor = batches.write(batch)
+            descriptor, hashed = reader.written(kind == VALIDATION, first, samples, Checked(*checked))
         except BaseException as error:
-            end.send(ANSWER.pack(number, FAILED, 0) + json.dumps(_report(error, samples, folder)).encode("utf-8"))
+            report = _report(error, samples, reader.folder)
+            end.send(ANSWER.pack(number, FAILED, 0) + json.dumps(report).encode("utf-8"))
             continue
         try:
-            socket.send_fds(end, [ANSWER.pack(number, MADE, reader.hash)], [descriptor])
+            socket.send_fds(end, [ANSWER.pack(number, MADE, hashed)], [descriptor])
         finally:
             os.close(descriptor)
 
@@ -61,31 +59,50 @@ class Checked(NamedTuple):
 class Reader:
     """Reads samples and makes batches of them. Their order alone decides about a batch, and not who makes it."""
 
-    def __init__(self, task: Task, seed: int, folder: str) -> None:
-        self._task, self._seed, self._folder = task, seed, folder
-        # `hash` is that of the checked sample, or 0 if there was none.
-        self.hash = 0
+    def __init__(self, task: Task, seed: int, folder: str, exact: bool = True) -> None:
+        """`folder` is that of the task. Without `exact`, samples may differ in numbers that are not whole."""
+        self._task, self._seed, self.folder = task, seed, folder
+        own = [folder, *filter(None, map(os.environ.get, ("HOME", "TMPDIR")))]
+        self._hasher = sample_hash.Hasher(own, whole=exact)
 
-    def batch(self, validation: bool, first: int, samples: Sequence[int], checked: Checked = Checked()) -> Any:
+    def batch(self, validation: bool, first: int, samples: Sequence[int]) -> Any:
         """Returns the batch of the samples. Raises Refused."""
-        items = []
-        for place, sample in enumerate(samples, first):
-            items.append(self._read(validation, place, sample))
-            if (place, sample) == checked:
-                # It is hashed before collate, which may change it.
-                self.hash = word(sample_hash.of(items[-1]))
-        if checked.sample >= 0 and not self.hash:
-            self.hash = word(sample_hash.of(self._read(validation, *checked)))
-        return self._collated(first, samples, items)
+        return self._collated(first, samples, self._items(validation, first, samples))
+
+    def written(self, validation: bool, first: int, samples: Sequence[int], checked: Checked) -> tuple[int, int]:
+        """Returns a memfd with the batch, and the hash of the checked sample, or 0 if there is none. Raises Refused."""
+        items = self._items(validation, first, samples)
+        at = checked.place - first
+        own = 0 <= at < len(samples) and samples[at] == checked.sample
+        # A sample is hashed before collate, which may change it.
+        hashed = _word(self._hasher.of(items[at])) if own else 0
+        descriptor = batches.write(self._collated(first, samples, items))
+        if checked.sample >= 0 and not own:
+            # The batch is written already, because a Dataset may read each sample into the same memory.
+            try:
+                hashed = _word(self._hasher.of(self._read(validation, *checked)))
+            except BaseException:
+                os.close(descriptor)
+                raise
+        return descriptor, hashed
 
     def hashes(self, samples: Sequence[int]) -> tuple[int, int]:
         """Returns MADE and a hash of all samples in the first pass over the data, or NOT_REPEATED and one of them that
-        is another one when it is read again. Raises Refused."""
-        hashes = [sample_hash.of(self._read(False, sample, sample)) for sample in samples]
-        for sample, known in zip(samples[:MOST_REPEATED], hashes):
-            if sample_hash.of(self._read(False, sample, sample)) != known:
+        is another one when it is read again after a batch was made of it. Raises Refused."""
+        hashes = []
+        for sample in samples:
+            item = self._read(False, sample, sample)
+            hashes.append(self._hasher.of(item))
+            # A collator that needs several samples, as one that mixes them, says nothing here.
+            with contextlib.suppress(Refused):
+                self._collated(sample, [sample], [item])
+        for sample, known in zip(samples, hashes):
+            if self._hasher.of(self._read(False, sample, sample)) != known:
                 return NOT_REPEATED, sample
-        return MADE, word(sample_hash.of(hashes))
+        return MADE, _word(self._hasher.of(hashes))
+
+    def _items(self, validation: bool, first: int, samples: Sequence[int]) -> list[Any]:
+        return [self._read(validation, place, sample) for place, sample in enumerate(samples, first)]
 
     def _read(self, validation: bool, place: int, sample: int) -> Any:
         data: Any = self._task.validation if validation else self._task.data
@@ -97,7 +114,7 @@ class Reader:
         except BaseException as error:
             raise Refused(f"data[{sample}] raised {said(error)}; mend the sample, or the line that the traceback shows",
                           kind=kind_of(error, "data"), sample=sample,
-                          lines=user_lines(error, self._folder)) from error
+                          lines=user_lines(error, self.folder)) from error
 
     def _collated(self, first: int, samples: Sequence[int], items: list[Any]) -> Any:
         randomness.seed_all(randomness.collate_key(self._seed, first, tuple(samples)))
@@ -110,10 +127,10 @@ class Reader:
             raise Refused(f"collate raised {said(error)}{which}"[:MOST_MESSAGE] + "; give samples of one form, or pass "
                           "a collate to the Task", kind=kind_of(error, "data"),
                           sample=None if odd is None else samples[odd],
-                          lines=user_lines(error, self._folder)) from error
+                          lines=user_lines(error, self.folder)) from error
 
 
-def word(digest: bytes) -> int:
+def _word(digest: bytes) -> int:
     """Returns 64 bits of a hash, and never 0, which stands for none."""
     return int.from_bytes(digest[:8], "little") or 1
 

@@ -1,7 +1,11 @@
 """Tests that batches do not depend on who makes them and when, and that they come through shared memory."""
 import array
 import collections
+import dataclasses
+import datetime
+import decimal
 import os
+import pathlib
 import types
 import unittest
 
@@ -12,6 +16,7 @@ import numpy
 import torch
 from plain import Plain
 
+import rekindle
 from rekindle import batches, data_worker, messages, randomness, sample_hash
 from trainer import processes_below
 
@@ -65,7 +70,7 @@ class DataTest(ChildTest):
         self.assertFalse(torch.equal(values(64, 4), values(63, 4)), "each pass draws anew")
 
     def test_the_checked_sample_is_hashed_wherever_it_is_read(self):
-        trainer = self.ready("models:noisy", data_workers=2, prefetch=2)
+        trainer = self.ready("models:noisy", start="program", exact=True, data_workers=2)
 
         def hashed(samples, first, checked):
             return trainer.compute(samples, first=first, checked=checked).done.checked_sample
@@ -83,7 +88,7 @@ class DataTest(ChildTest):
 
     def test_hashes_of_samples_are_those_of_their_values(self):
         def answer(task, samples):
-            trainer = self.ready(task)
+            trainer = self.ready(task, start="program", exact=True)
             trainer.channel.send(messages.Hash(9, tuple(samples)))
             return trainer.receive()
 
@@ -157,24 +162,123 @@ class BatchesTest(unittest.TestCase):
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
 
 
+class Reused(torch.utils.data.Dataset):
+    """Reads each sample into the same memory."""
+
+    def __init__(self):
+        self.buffer = torch.zeros(1)
+
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, index):
+        return self.buffer.fill_(index)
+
+
+class Listed(torch.utils.data.Dataset):
+    """Has its samples in memory, where a collator may change them."""
+
+    def __init__(self):
+        self.rows = [{"x": [index, index + 1, index + 2]} for index in range(16)]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+def cut_in_place(rows):
+    for row in rows:
+        del row["x"][2:]
+    return torch.tensor([row["x"] for row in rows])
+
+
+class ReaderTest(unittest.TestCase):
+    def reader(self, data, **options):
+        module = torch.nn.Linear(1, 1)
+        return data_worker.Reader(rekindle.Task(module, data=data, loss=models.entropy, **options), 1, ".")
+
+    def test_the_checked_sample_is_read_after_the_batch_is_made(self):
+        reader = self.reader(Reused())
+        descriptor, hashed = reader.written(False, 7, [7], data_worker.Checked(3, 3))
+        self.assertEqual(batches.read(descriptor).tolist(), [[7.0]])
+        descriptor, own = reader.written(False, 3, [3], data_worker.Checked(3, 3))
+        self.assertEqual(batches.read(descriptor).tolist(), [[3.0]])
+        self.assertEqual(own, hashed)
+
+    def test_a_collator_that_changes_samples_is_noticed_at_the_start(self):
+        self.assertEqual(self.reader(Listed()).hashes(range(4))[0], data_worker.MADE)
+        self.assertEqual(self.reader(Listed(), collate=cut_in_place).hashes(range(4)), (data_worker.NOT_REPEATED, 0))
+
+    def test_a_collator_that_needs_several_samples_is_none_of_them(self):
+        def mixes(rows):
+            if len(rows) < 2:
+                raise ValueError("an even number of samples is needed")
+            return torch.zeros(1)
+
+        self.assertEqual(self.reader(Listed(), collate=mixes).hashes(range(4))[0], data_worker.MADE)
+
+
+@dataclasses.dataclass
+class Row:
+    x: int
+    y: list
+
+
+class Foreign:
+    """Raises what is no AttributeError, as a proxy may, and keeps what was asked of it."""
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+
 class SampleHashTest(unittest.TestCase):
     def test_equal_samples_have_one_hash_and_others_have_another(self):
         def samples():
+            record = numpy.zeros(2, dtype=[("a", object), ("b", "i4")])
             return [torch.arange(6.0), torch.arange(6.0).view(2, 3), torch.arange(6), torch.zeros(2).bfloat16(),
                     numpy.arange(6.0), numpy.arange(6.0).astype("f4"), numpy.array(["a", None], dtype=object), "text",
-                    b"text", 1, 1.0, True, None, {"x": 1}, {"y": 1}, [1, [2]], [[1], 2], (1, [2]), [],
-                    Pair(1, 2), types.SimpleNamespace(a=1), types.SimpleNamespace(a=2), array.array("i", [1]),
-                    array.array("i", [2]), torch.eye(2).to_sparse(), torch.tensor([1 + 2j]).conj()]
+                    b"text", bytearray(b"a"), bytearray(b"b"), 1, 1.0, True, None, {"x": 1}, {"y": 1}, [1, [2]],
+                    [[1], 2], (1, [2]), [], [1, 2], [1, 2.0], {1, 2}, {1, 3}, collections.deque([1]), range(3),
+                    range(4), collections.UserDict(x=1), Pair(1, 2), Row(1, [2]), Row(1, [3]), array.array("i", [1]),
+                    array.array("i", [2]), torch.eye(2).to_sparse(), torch.tensor([1 + 2j]).conj(), Foreign(),
+                    {"dtype": numpy.float32}, datetime.date(2020, 1, 1), decimal.Decimal("1.5"), record,
+                    torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+                    {"ids": list(range(200_000)), "y": 1}, {"ids": list(range(200_000)), "y": 2}]
 
-        hashes = [sample_hash.of(sample) for sample in samples()]
-        self.assertEqual([sample_hash.of(sample) for sample in samples()], hashes)
+        hasher = sample_hash.Hasher()
+        hashes = [hasher.of(sample) for sample in samples()]
+        self.assertEqual([sample_hash.Hasher().of(sample) for sample in samples()], hashes)
         self.assertEqual(len(set(hashes)), len(hashes))
+
+    def test_what_an_object_keeps_does_not_count(self):
+        one, other = types.SimpleNamespace(cache={}), types.SimpleNamespace(cache={1: 2})
+        self.assertEqual(sample_hash.Hasher().of(one), sample_hash.Hasher().of(other))
+
+    def test_folders_that_differ_between_nodes_do_not_count(self):
+        here = sample_hash.Hasher(["/nodes/n1/bundles/b", "/nodes/n1"]).of(("/nodes/n1/bundles/b/3.png", "/data/x"))
+        there = sample_hash.Hasher(["/nodes/n2/bundles/b", "/nodes/n2"]).of(("/nodes/n2/bundles/b/3.png", "/data/x"))
+        other = sample_hash.Hasher(["/nodes/n2"]).of(("/nodes/n2/bundles/b/4.png", "/data/x"))
+        path = sample_hash.Hasher(["/nodes/n2"]).of(pathlib.Path("/nodes/n2/x"))
+        self.assertEqual(here, there)
+        self.assertNotEqual(here, other)
+        self.assertEqual(path, sample_hash.Hasher(["/nodes/n3/"]).of(pathlib.Path("/nodes/n3/x")))
+
+    def test_numbers_that_are_not_whole_need_not_count(self):
+        hasher = sample_hash.Hasher(whole=False)
+        for one, other in ((torch.ones(2), torch.zeros(2)), (numpy.ones(2), numpy.zeros(2)), (1.5, 2.5),
+                           ([1, 2.5], [1, 3.5])):
+            self.assertEqual(hasher.of(one), hasher.of(other))
+        for one, other in ((torch.ones(2), torch.ones(3)), (torch.tensor([1]), torch.tensor([2])), ([1, 2.5], [2, 2.5]),
+                           (numpy.array([1]), numpy.array([2]))):
+            self.assertNotEqual(hasher.of(one), hasher.of(other))
 
     def test_a_sample_that_holds_itself_or_very_much_is_hashed(self):
         ring = []
         ring += [ring, ring]
-        self.assertEqual(len(sample_hash.of(ring)), sample_hash.BYTES)
-        self.assertEqual(len(sample_hash.of([[0] * 1000] * 1000)), sample_hash.BYTES)
+        self.assertEqual(len(sample_hash.Hasher().of(ring)), sample_hash.BYTES)
+        self.assertEqual(len(sample_hash.Hasher().of([[0, None] * 500] * 1000)), sample_hash.BYTES)
 
 
 class RandomnessTest(unittest.TestCase):

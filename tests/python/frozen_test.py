@@ -2,10 +2,12 @@
 them there."""
 import os
 import pathlib
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
-from base import ChildTest
+from base import PACKAGE, ChildTest
 
 import torch
 
@@ -46,6 +48,20 @@ class FrozenTest(ChildTest):
             for pid in (trainer.pid, *processes_below(trainer.pid)):
                 self.assertIn(self.files()[0], pathlib.Path(f"/proc/{pid}/maps").read_text())
                 self.assertEqual(private_bytes(pid, self.files()[0]), 0)
+
+    def test_memory_is_given_back_to_the_system(self):
+        """The C library keeps freed memory in its heap where larger parts were freed before."""
+        lines = ("import sys, torch\nfrom rekindle import frozen\n"
+                 "module = torch.nn.Sequential(*[torch.nn.Linear(1024, 1024) for _ in range(30)]).bfloat16()\n"
+                 "used = lambda: int(open('/proc/self/status').read().split('RssAnon:')[1].split()[0])\n"
+                 "before = used()\n"
+                 "module.requires_grad_(False)\n"
+                 "frozen.share(module.parameters(), sys.argv[1])\n"
+                 "print(before - used())")
+        done = subprocess.run([sys.executable, "-c", lines, self.folder.name], capture_output=True, text=True,
+                              check=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        self.assertGreaterEqual(1024 * int(done.stdout), 0.9 * 30 * 2 * MIB)
+        self.assertEqual(len(self.files()), 1)
 
     def test_a_write_ends_the_process(self):
         trainer = self.ready("teaching:writes", start="program")

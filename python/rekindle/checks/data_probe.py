@@ -75,9 +75,10 @@ def _read(loaded: Loaded, batch: MicroBatch) -> Hashes:
         epoch = (batch.first + at) // len(made.data)
         randomness.seed_all(randomness.sample_key(seed, epoch, sample))
         items.append(made.data[sample])
-    hashes = [sample_hash.of(item).hex() for item in items]
+    hasher = sample_hash.Hasher()
+    hashes = [hasher.of(item).hex() for item in items]
     randomness.seed_all(randomness.collate_key(seed, batch.first, batch.samples))
-    return [*hashes, sample_hash.of((made.collate or torch.utils.data.default_collate)(items)).hex()]
+    return [*hashes, hasher.of((made.collate or torch.utils.data.default_collate)(items)).hex()]
 
 
 def _aside(function: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:

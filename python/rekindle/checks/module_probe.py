@@ -21,7 +21,7 @@ from rekindle.checks.kept import generator_state
 from rekindle.checks.plan import MicroBatch, Result
 from rekindle.checks.report import Cause
 from rekindle.data_process import DataProcesses, Wanted
-from rekindle.data_worker import TRAINING
+from rekindle.data_worker import TRAINING, Reader
 from rekindle.errors import inside
 from rekindle.randomness import numpy
 from rekindle.settings import Settings
@@ -98,7 +98,7 @@ def _same(result: Result, alone: Result, part: int | None) -> bool:
 
 def _fresh(loaded: Loaded, batch: MicroBatch) -> Any:
     """Returns the batch as a new data process makes it, so that no state of the Dataset is in it."""
-    processes = DataProcesses(loaded.task, loaded.settings.seed, loaded.settings.folder, 1, 0, [])
+    processes = DataProcesses(Reader(loaded.task, loaded.settings.seed, loaded.settings.folder), 1, 0, [])
     try:
         return processes.take(Wanted(TRAINING, batch.first, batch.samples))[0]
     finally:

@@ -1,8 +1,9 @@
 """Runs a program that gets one SIGTERM when the process that started this one ends, however that happens.
 
 The arguments are the number of that process and the program with its arguments. SIGTERM is passed on, each time, and
-SIGINT kills the program. Where the program is killed, the processes that it leaves behind get SIGTERM, and the
-coordinator is the last of them: the others bring it what they have.
+SIGINT kills the program. Where the program is killed, this process ends what it leaves behind: the kernel has told each
+of its programs by SIGTERM, and what has not ended after a while gets another one, and is killed at last. SIGTERM and
+SIGINT shorten that.
 
 This process has one thread, and stands between the two because a process with several threads may be told of its
 parent's death several times: `rekindle up` takes a second SIGTERM for an order to hurry."""
@@ -15,13 +16,13 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT)
-# What the program has left behind has so many seconds to end, before it is killed.
-_LEFT_SECONDS = 60.0
-_MOST_ROUNDS = 4
-_LAST = "rekindle-coordinator"
+# What the program has left behind gets these signals, and has so many seconds after each.
+_STAGES = ((0, 5.0), (signal.SIGTERM, 60.0), (signal.SIGKILL, 60.0))
+_LOOK_SECONDS = 0.2
 
 
 def _end_with(parent: int, number: int) -> None:
@@ -47,34 +48,41 @@ def _children() -> list[int]:
         return [int(pid) for pid in file.read().split()]
 
 
-def _is_last(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return os.path.basename(file.read().split(b"\0")[0]).decode(errors="replace") == _LAST
-    except OSError:
-        return False
+def _end_left() -> list[int]:
+    """Ends what the program has left behind, which are all children of this process. Returns those that do not end."""
+    stage = 0
 
+    def at_least(number: int) -> Callable[..., None]:
+        def note(*_: object) -> None:
+            nonlocal stage
+            stage = max(stage, number)
+        return note
 
-def _end_all(pids: list[int]) -> None:
-    """Ends processes of _children(), and waits for them."""
-    for number, seconds in ((signal.SIGTERM, _LEFT_SECONDS), (signal.SIGKILL, _LEFT_SECONDS)):
-        for pid in pids:
-            os.kill(pid, number)
-        end = time.monotonic() + seconds
-        while pids and (left := end - time.monotonic()) > 0:
-            opened = [os.pidfd_open(pid) for pid in pids]
-            select.select(opened, [], [], left)
-            for descriptor in opened:
-                os.close(descriptor)
-            pids = [pid for pid in pids if os.waitpid(pid, os.WNOHANG)[0] == 0]
-
-
-def _end_left() -> None:
-    """Ends what the program has left behind. Nothing else is a child of this process."""
-    for last in (False, True):
-        # Each that ends may leave behind processes of its own.
-        for _ in range(_MOST_ROUNDS):
-            _end_all([pid for pid in _children() if _is_last(pid) is last])
+    signal.signal(signal.SIGTERM, at_least(1))
+    signal.signal(signal.SIGINT, at_least(2))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
+    told: set[tuple[int, int]] = set()
+    begun, known = time.monotonic(), 0
+    # A process that ends may leave behind others, which are children of this one then.
+    while left := _children():
+        if stage != known:
+            begun, known = time.monotonic(), stage
+        number, seconds = _STAGES[known]
+        for pid in left:
+            if number and (pid, number) not in told:
+                told.add((pid, number))
+                os.kill(pid, number)
+        opened = [os.pidfd_open(pid) for pid in left]
+        select.select(opened, [], [], _LOOK_SECONDS)
+        for descriptor in opened:
+            os.close(descriptor)
+        for pid in left:
+            os.waitpid(pid, os.WNOHANG)
+        if time.monotonic() - begun > seconds:
+            if known + 1 == len(_STAGES):
+                return _children()
+            stage = max(stage, known + 1)
+    return []
 
 
 def main(parent: int, words: list[str]) -> int:
@@ -93,11 +101,14 @@ def main(parent: int, words: list[str]) -> int:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
     # Whatever the program leaves behind becomes a child of this process, and may end before it.
     os.waitid(os.P_PID, program, os.WEXITED | os.WNOWAIT)
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     code = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
     if code < 0:
-        _end_left()
+        # The parent may end meanwhile. This process still has something to do then.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 0, 0, 0, 0)
+        if left := _end_left():
+            print(f"rekindle up was killed by signal {-code}, and what it had started does not end: process "
+                  f"{', '.join(map(str, left))}", file=sys.stderr, flush=True)
     return code if code >= 0 else 128 - code
 
 

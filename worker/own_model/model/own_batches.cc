@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/log/log.h"
 #include "kernels/vector/splitmix64.h"
+#include "worker/data/samples/permutation.h"
 
 namespace rekindle::own_model {
 namespace {
@@ -23,10 +24,8 @@ absl::StatusOr<std::string> FingerprintOf(OwnModel& model, uint64_t seed, bool e
   std::vector<int64_t> samples(static_cast<size_t>(std::min(described.samples, kHashedSamples)));
   std::iota(samples.begin(), samples.end(), 0);
   if (described.samples > kHashedSamples) {
-    for (int64_t& sample : samples) {
-      const uint64_t word = kernels::RandomWord(seed, static_cast<uint64_t>(sample));
-      sample = static_cast<int64_t>(word % static_cast<uint64_t>(described.samples));
-    }
+    const data::Permutation chosen(seed, 0, static_cast<uint64_t>(described.samples));
+    for (int64_t& sample : samples) sample = static_cast<int64_t>(chosen(static_cast<uint64_t>(sample)));
   }
   const absl::StatusOr<Hashed> hashed = model.HashSamples(samples);
   if (!hashed.ok()) return hashed.status();
@@ -34,8 +33,9 @@ absl::StatusOr<std::string> FingerprintOf(OwnModel& model, uint64_t seed, bool e
   if (hashed->not_repeated < 0) return absl::StrCat(sizes, "/", absl::Hex(hashed->hash, absl::kZeroPad16));
   const std::string text = absl::StrCat(
       "data[", hashed->not_repeated,
-      "] is another sample when it is read again; make it follow from its number and the seeds of torch, numpy and "
-      "random, and use no clock, no os.urandom and no generator that nobody has seeded");
+      "] is another sample when it is read again after a batch was made of it; make it follow from its number and the "
+      "seeds of torch, numpy and random, without a clock, os.urandom or a generator that nobody has seeded, and let "
+      "collate change copies only");
   if (exact) {
     return absl::InvalidArgumentError(absl::StrCat(text, "; or set training.reduce to fp32, which asks for less"));
   }

@@ -17,8 +17,9 @@
 namespace rekindle::own_model {
 
 // Returns a hash of some samples of the data, which the seed chooses, and of how many there are. All ranks of a job
-// must have the same one. Returns INVALID_ARGUMENT if a sample is not the same when it is read again, and `exact` is
-// true. If it is false, the samples are left out then. Returns the errors of OwnModel::HashSamples().
+// must have the same one. If `exact` is false, numbers that are not whole do not count. Where a sample is not the same
+// when it is read again, returns INVALID_ARGUMENT if `exact` is true, and else leaves the samples out. Returns the
+// errors of OwnModel::HashSamples().
 absl::StatusOr<std::string> FingerprintOf(OwnModel& model, uint64_t seed, bool exact);
 
 // OwnBatches is thread-compatible.

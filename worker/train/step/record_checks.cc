@@ -14,11 +14,12 @@ absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step) {
 
 absl::Status CheckSample(const StepRecord& record, int64_t step, int64_t sample) {
   if (record.least_checked >= record.most_checked) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("step ", step + 1, ": two workers have read data[", sample,
-                   "] and got different values; see that their files are the same, and that a sample follows from its "
-                   "number and the seeds of torch, numpy and random alone; or set training.reduce to fp32, which does "
-                   "not compare them"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "step ", step + 1, ": data[", sample,
+      "] was read twice, by two workers if there are several, and had different values; see that all nodes "
+      "have the same files, that a sample follows from its number and the seeds of torch, numpy and random "
+      "alone, and that collate changes copies only; or set training.reduce to fp32, which does not compare "
+      "them"));
 }
 
 absl::Status CheckEvaluation(const StepRecord& record, int64_t step, int micro_batches) {

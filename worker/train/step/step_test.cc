@@ -121,7 +121,7 @@ TEST(StepRunner, RanksThatHaveReadASampleDifferentlyDoNotStep) {
   }
   for (const Stepped& rank : Step(true, {7, 8})) {
     EXPECT_TRUE(absl::IsInvalidArgument(rank.status)) << rank.status;
-    EXPECT_THAT(std::string(rank.status.message()), testing::HasSubstr("step 1: two workers have read data[5]"));
+    EXPECT_THAT(std::string(rank.status.message()), testing::HasSubstr("step 1: data[5] was read twice"));
   }
 }
 
