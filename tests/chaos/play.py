@@ -18,7 +18,7 @@ from world import CODE_ENVIRONMENT, CODE_FLAGS, POOLS, PRICES, World
 
 STEPS = 250
 # A step of the user's own model is shorter, and each new job has to import PyTorch.
-OWN_TASK, OWN_STEPS = "models:deep", 1000
+OWN_TASK, OWN_STEPS = "models:deep", 500
 # `TICK` is how many seconds pass from one look at the cluster to the next.
 TICK = 0.05
 # `PATIENCE` is how many seconds after the last fault the job has to succeed. A sound run takes a tenth of that.
