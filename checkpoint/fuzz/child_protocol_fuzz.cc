@@ -95,6 +95,11 @@ class Conversation {
           CheckLoss(evaluated->loss_sum, evaluated->count);
         }
         return;
+      case MessageType::kHashed:
+        if (const auto hashed = DecodeHashed(message.body); hashed.ok()) {
+          REKINDLE_FUZZ_CHECK(hashed->not_repeated >= -1);
+        }
+        return;
       case MessageType::kPong:
         if (const auto pong = DecodePong(message.body); pong.ok()) {
           REKINDLE_FUZZ_CHECK(pong->state <= Pong::State::kLoads);

@@ -236,7 +236,8 @@ std::string Little(uint64_t number, int bytes) {
 // The inputs are in the notation of child_protocol_fuzz.cc. They have the numbers of the protocol, and not its code, so
 // that a change of the protocol shows here.
 void MakeConversations(Corpus corpus) {
-  constexpr int kRaw = 0, kReady = 101, kGradients = 103, kDone = 104, kEvaluated = 105, kPong = 106, kFailed = 107;
+  constexpr int kRaw = 0, kReady = 101, kGradients = 103, kDone = 104, kEvaluated = 105, kPong = 106, kFailed = 107,
+                kHashed = 109;
   const auto packet = [](int type, const std::string& body, int flags = 0) {
     return Little(body.size(), 2) + Little(static_cast<uint64_t>(type), 2) + Little(static_cast<uint64_t>(flags), 2) +
            body;
@@ -249,7 +250,7 @@ void MakeConversations(Corpus corpus) {
   const std::string half = Little(0x3fe0000000000000, 8);
   const auto done = [&](int64_t count) {
     const std::string numbers = Little(static_cast<uint64_t>(count), 8) + Little(77, 8);
-    return packet(kDone, Little(7, 8) + half + numbers + half + half);
+    return packet(kDone, Little(7, 8) + half + numbers + half + half + Little(78, 8));
   };
   const std::string description =
       R"({"protocol":1,"pid":5,"python":"3.11.2","torch":"2.11.0","layout":[)"
@@ -275,7 +276,9 @@ void MakeConversations(Corpus corpus) {
   corpus.Add("twice", packet(kReady, Replaced(description, "calls", "mean")));
   corpus.Add("answers", packet(kEvaluated, Little(7, 8) + half + Little(4, 8)) +
                             packet(kPong, Little(1, 8) + half + Little(3, 8)) +
-                            packet(kPong, Little(1, 8) + half + Little(5, 8)));
+                            packet(kPong, Little(1, 8) + half + Little(5, 8)) +
+                            packet(kHashed, Little(7, 8) + Little(78, 8) + Little(~uint64_t{0}, 8)) +
+                            packet(kHashed, Little(7, 8) + Little(78, 8) + Little(~uint64_t{1}, 8)));
   corpus.Add("failure",
              packet(kFailed, R"({"kind":"data","message":"\u001b[31mred","traceback":"line 1\nline 2","sample":3})"));
   corpus.Add("file-that-is-none", packet(kReady, Little(description.size(), 8), 1) + packet(kDone, "", 2));
