@@ -41,7 +41,9 @@ class Chaos:
         self.broken = []
 
     def play(self, seed):
-        device, model = self.device or draw_device(seed), self.model or draw_model(seed)
+        model = self.model or ("gpt" if self.device == "fake" else draw_model(seed))
+        # A node whose trainers compute on a GPU gets no model of the user's own.
+        device = self.device or ("cpu" if model == "own" else draw_device(seed))
         reason = self.reason or (ON_LOOPBACK if device == "fake" else "")
         again = f"scripts/chaos --seed {seed}" + (f" --device {self.device}" if self.device else "")
         again += f" --model {self.model}" if self.model else ""
@@ -93,6 +95,8 @@ def main(arguments):
                                                         "draws it")
     parser.add_argument("--kept", action="store_true", help="first those that have found something")
     options = parser.parse_args(arguments)
+    if (options.device, options.model) == ("fake", "own"):
+        parser.error("--model own: models of the user's own compute on the CPU; leave --device fake out")
     # SIGTERM raises SystemExit, so that the clean-up still stops all processes.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     begun, chaos = time.monotonic(), Chaos(options.device, options.model)
