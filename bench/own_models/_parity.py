@@ -71,9 +71,14 @@ def buffers_after(task, before, after):
     return made
 
 
+def persistent(module):
+    """Returns the buffers that are part of the state, as pairs of name and value. A forward may change no others."""
+    return [(name, buffer) for name, buffer in module.named_buffers() if name in module.state_dict()]
+
+
 def set_buffers(module, values):
     with torch.no_grad():
-        for name, buffer in module.named_buffers():
+        for name, buffer in persistent(module):
             buffer.copy_(values[name])
 
 
@@ -91,13 +96,13 @@ def by_pytorch(model, kind):
     optimizer = optimizer_of(kind, weights, loop.task.groups)
     numbers = drawn(SEED, len(loop.task.data), STEPS * MICRO_BATCHES * size)
     for step in range(STEPS):
-        before, after, sums, count = copies(module.named_buffers()), [], {}, 0
+        before, after, sums, count = copies(persistent(module)), [], {}, 0
         for index in range(MICRO_BATCHES):
             set_buffers(module, before)
             first = (step * MICRO_BATCHES + index) * size
             _, gradients = loop.compute(numbers[first:first + size], step=step, index=index, first=first)
             count += loop.count
-            after.append(copies(module.named_buffers()))
+            after.append(copies(persistent(module)))
             for name, gradient in gradients.items():
                 sums[name] = sums[name] + gradient if name in sums else gradient.float().clone()
         set_buffers(module, buffers_after(loop.task, before, after))
