@@ -146,7 +146,7 @@ def first_step(args):
 
 
 def parity(args, kind):
-    """Returns {model: difference} of the models that are compared with PyTorch's optimizer `kind`."""
+    """Returns what _parity.py prints for PyTorch's optimizer `kind`."""
     done = subprocess.run([interpreter(), str(pathlib.Path(__file__).with_name("_parity.py")), kind, args.zoo],
                           stdout=subprocess.PIPE, text=True, env={**os.environ, **environment(),
                                                                   "PYTHONHASHSEED": "0"})
