@@ -3,8 +3,8 @@
 usage: _parity.py adamw|sgd [always | all | NAME,...]
 
 A difference is the largest one of a weight, as a fraction of the largest weight of its tensor. `off` is that to
-PyTorch. Where it is large, `itself` is that of PyTorch to itself with other rounding errors: some models take 20 steps to
-other weights when a last bit changes, and are no measure then. Else it is null."""
+PyTorch. Where it is large, `itself` is that of PyTorch to itself with other rounding errors: some models take 20 steps
+to other weights when a last bit changes, and are no measure then. Else it is null."""
 import fnmatch
 import json
 import os
@@ -28,8 +28,8 @@ from rekindle.running.result import read_weights  # noqa: E402
 from sample_order import drawn  # noqa: E402
 
 SEED, STEPS, MICRO_BATCHES = 3, 20, 2
-# A difference above `LARGE` is compared with that of PyTorch to itself, in `REPEATED` runs whose gradients are disturbed
-# by the share `ROUNDING` of the largest one, as by one rounding to float32.
+# A difference above `LARGE` is compared with that of PyTorch to itself, in `REPEATED` runs whose gradients are moved by
+# the share `ROUNDING` of the largest one, as by one rounding to float32.
 LARGE, REPEATED, ROUNDING = 1e-4, 3, 2.0**-24
 # The epsilon keeps AdamW from making large steps of gradients that are only rounding errors of zero.
 RATES = {"adamw": {"learning_rate": 1e-3, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-5, "weight_decay": 0.1},
