@@ -214,7 +214,7 @@ class Child:
         # The task may have changed what decides about bits.
         settings.apply(chosen)
         parts = layout.describe(made.module, made.buffers)
-        # The trainer gives each job a folder of its own. What runs without a trainer has none.
+        # Temporary files lie in a folder of the job's own, or of the check's.
         if own_folder := os.environ.get("TMPDIR"):
             frozen.share(parts.frozen.values(), own_folder)
         groups = _groups(made, parts)

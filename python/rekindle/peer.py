@@ -81,7 +81,9 @@ class Peer:
     `python -m rekindle.child`, which begins from nothing."""
 
     def __init__(self, settings: Mapping[str, Any], scratch: str, start: Literal["fork", "program"] = "fork") -> None:
-        """`settings` are those of Configure. `scratch` is a folder for what the process writes."""
+        """`settings` are those of Configure. `scratch` is a folder for what the process writes, also for its temporary
+        files."""
+        self._scratch = scratch
         self.faults = os.path.join(scratch, "faults")
         self.log = os.path.join(scratch, "log")
         self.settings = dict(settings)
@@ -97,7 +99,8 @@ class Peer:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "rekindle.child", "--fd", str(its.fileno()), "--faults", self.faults],
-                pass_fds=[its.fileno()], env=processes.environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                pass_fds=[its.fileno()], env={**processes.environment(), "TMPDIR": self._scratch},
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         # This object waits for the process by its number, as it does for a forked one.
         self.process.returncode = 0
         return self.process.pid
@@ -105,6 +108,7 @@ class Peer:
     def _fork(self, mine: socket.socket, its: socket.socket) -> int:
         def serve() -> None:
             mine.close()
+            os.environ["TMPDIR"] = self._scratch
             redirect(self.log)
             child.main(its.detach(), self.faults)
 
