@@ -145,9 +145,10 @@ def first_step(args):
         return stepped - begin
 
 
-def parity(args, kind):
+def parity(args, kind, limit):
     """Returns what _parity.py prints for PyTorch's optimizer `kind`."""
-    done = subprocess.run([interpreter(), str(pathlib.Path(__file__).with_name("_parity.py")), kind, args.zoo],
+    program = str(pathlib.Path(__file__).with_name("_parity.py"))
+    done = subprocess.run([interpreter(), program, kind, str(limit), args.zoo],
                           stdout=subprocess.PIPE, text=True, env={**os.environ, **environment(),
                                                                   "PYTHONHASHSEED": "0"})
     if done.returncode != 0:

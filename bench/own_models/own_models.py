@@ -101,7 +101,7 @@ def add_parity(report, args):
     A model on which PyTorch does not agree with itself after other rounding errors is counted as unstable instead."""
     found = {}
     for kind in ("adamw", "sgd"):
-        found = found if args.smoke and found else faults.parity(args, kind)
+        found = found if args.smoke and found else faults.parity(args, kind, PARITY)
         print(kind, found, file=sys.stderr)
         stable = [one["off"] for one in found.values() if (one["itself"] or 0) <= PARITY]
         report.add(f"weights_off_{kind}", max(stable), "of the largest weight", target=PARITY)

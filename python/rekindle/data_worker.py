@@ -67,16 +67,16 @@ class Reader:
 
     def batch(self, validation: bool, first: int, samples: Sequence[int]) -> Any:
         """Returns the batch of the samples. Raises Refused."""
-        return self._collated(first, samples, self._items(validation, first, samples))
+        return self.collated(first, samples, self.items(validation, first, samples))
 
     def written(self, validation: bool, first: int, samples: Sequence[int], checked: Checked) -> tuple[int, int]:
         """Returns a memfd with the batch, and the hash of the checked sample, or 0 if there is none. Raises Refused."""
-        items = self._items(validation, first, samples)
+        items = self.items(validation, first, samples)
         at = checked.place - first
         own = 0 <= at < len(samples) and samples[at] == checked.sample
         # A sample is hashed before collate, which may change it.
         hashed = _word(self._hasher.of(items[at])) if own else 0
-        descriptor = batches.write(self._collated(first, samples, items))
+        descriptor = batches.write(self.collated(first, samples, items))
         if checked.sample >= 0 and not own:
             # The batch is written already, because a Dataset may read each sample into the same memory.
             try:
@@ -95,13 +95,14 @@ class Reader:
             hashes.append(self._hasher.of(item))
             # A collator that needs several samples, as one that mixes them, says nothing here.
             with contextlib.suppress(Refused):
-                self._collated(sample, [sample], [item])
+                self.collated(sample, [sample], [item])
         for sample, known in zip(samples, hashes):
             if self._hasher.of(self._read(False, sample, sample)) != known:
                 return NOT_REPEATED, sample
         return MADE, _word(self._hasher.of(hashes))
 
-    def _items(self, validation: bool, first: int, samples: Sequence[int]) -> list[Any]:
+    def items(self, validation: bool, first: int, samples: Sequence[int]) -> list[Any]:
+        """Returns the samples, as they are before collate. Raises Refused."""
         return [self._read(validation, place, sample) for place, sample in enumerate(samples, first)]
 
     def _read(self, validation: bool, place: int, sample: int) -> Any:
@@ -116,7 +117,8 @@ class Reader:
                           kind=kind_of(error, "data"), sample=sample,
                           lines=user_lines(error, self.folder)) from error
 
-    def _collated(self, first: int, samples: Sequence[int], items: list[Any]) -> Any:
+    def collated(self, first: int, samples: Sequence[int], items: list[Any]) -> Any:
+        """Returns what collate makes of the samples, which are `items`. Raises Refused."""
         randomness.seed_all(randomness.collate_key(self._seed, first, tuple(samples)))
         try:
             return (self._task.collate or torch.utils.data.default_collate)(items)

@@ -28,8 +28,8 @@ _BY_TEXT = (range, enum.Enum, decimal.Decimal, datetime.date, datetime.time, dat
 
 
 class Hasher:
-    """Hashes samples. Texts in them may begin with the path of one of the folders `own`, which a job has at another
-    place on each node: they do not count.
+    """Hashes samples. The paths of the folders `own` do not count in texts, because a job has them at another place on
+    each node.
 
     `whole` says that numbers that are not whole count, too. Other processors and versions of libraries may compute
     them a bit differently."""

@@ -11,11 +11,11 @@ import sys
 import unittest
 
 from base import ClusterTest, kill, steps_done, wait_until
+from jobs import TASKS, own_job
 from model_processes import children_of, model_processes, warm_processes
 from programs import program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TASKS = ROOT / "tests" / "python" / "tasks"
 PYTHON = os.environ.get("REKINDLE_PYTHON", "")
 STEPS = 60
 
@@ -41,11 +41,10 @@ class OwnModelTest(ClusterTest):
         values.write_text(f"TEST_STARTS={self.folder}\n")
 
     def job(self, task, workers=3, steps=STEPS):
-        return {"name": "job", "spec": {
-            "seed": 3, "workers": {"min": 1, "max": workers},
-            "model": {"python": task, "folder": str(TASKS), "env_from": ["TEST_STARTS"]},
-            "training": {"steps": steps, "global_batch": 12, "micro_batch": 2, "reduce": "exact"},
-            "optimizer": {"kind": "adamw", "learning_rate": 2e-3}, "checkpoint": {"every_steps": 15}}}
+        made = own_job("job", task, steps, workers)
+        made["spec"]["model"]["env_from"] = ["TEST_STARTS"]
+        made["spec"]["checkpoint"] = {"every_steps": 15}
+        return made
 
     def undisturbed(self, task, steps=STEPS):
         cluster = self.start(("only",))

@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import torch
-
-from rekindle import processes, randomness, sample_hash
+from rekindle import processes, sample_hash
 from rekindle.checks import causes, observed, plan
 from rekindle.checks.module_probe import Loaded
 from rekindle.checks.plan import MicroBatch
 from rekindle.checks.report import Cause
+from rekindle.data_worker import Reader
 
 MOST_EXPERIMENTS = 12
 # The hashes of a micro-batch: one for each sample, and one for what collate made of them.
@@ -69,16 +68,10 @@ def _forwards(loaded: Loaded, batches: Sequence[MicroBatch], fresh: Hashes) -> d
 
 def _read(loaded: Loaded, batch: MicroBatch) -> Hashes:
     """Makes a batch as a data process does."""
-    made, seed = loaded.task, loaded.settings.seed
-    items = []
-    for at, sample in enumerate(batch.samples):
-        epoch = (batch.first + at) // len(made.data)
-        randomness.seed_all(randomness.sample_key(seed, epoch, sample))
-        items.append(made.data[sample])
-    hasher = sample_hash.Hasher()
+    reader, hasher = Reader(loaded.task, loaded.settings.seed, loaded.settings.folder), sample_hash.Hasher()
+    items = reader.items(False, batch.first, batch.samples)
     hashes = [hasher.of(item).hex() for item in items]
-    randomness.seed_all(randomness.collate_key(seed, batch.first, batch.samples))
-    return [*hashes, hasher.of((made.collate or torch.utils.data.default_collate)(items)).hex()]
+    return [*hashes, hasher.of(reader.collated(batch.first, batch.samples, items)).hex()]
 
 
 def _aside(function: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:

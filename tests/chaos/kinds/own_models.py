@@ -1,44 +1,27 @@
 """Defines faults of the processes that run a user's own model. They happen in rounds whose job has one."""
 import signal
 
-from kinds.fault import Fault
-from kinds.processes import Frozen
-from live_processes import kill
+from kinds.processes import Signalled
 from model_processes import model_processes, warm_processes
 
 
-class ModelProcessKilled(Fault):
-    name, weight, longest, of_own_models = "model process killed", 3.0, 0.0, True
+class ModelProcessKilled(Signalled):
+    name, weight, of_own_models = "model process killed", 3.0, True
 
-    draw = Frozen.draw
-
-    def begin(self):
-        pids = model_processes(self.world.cluster.nodes[self.node])
-        kill(pids)
-        return bool(pids)
+    def pids(self):
+        return model_processes(self.world.cluster.nodes[self.node])
 
 
-class WarmProcessKilled(Fault):
-    """Kills what model processes are forked from. Its agent starts another one."""
-
-    name, longest, of_own_models = "warm process killed", 0.0, True
-
-    draw = Frozen.draw
-
-    def begin(self):
-        pids = warm_processes(self.world.cluster.nodes[self.node])
-        kill(pids)
-        return bool(pids)
-
-
-class ModelProcessFrozen(Fault):
+class ModelProcessFrozen(ModelProcessKilled):
     """Stops a model process. Its trainer kills it, so that nothing is left to be continued."""
 
-    name, longest, of_own_models = "model process frozen", 0.0, True
+    name, weight, sends = "model process frozen", 1.0, signal.SIGSTOP
 
-    draw = Frozen.draw
 
-    def begin(self):
-        pids = model_processes(self.world.cluster.nodes[self.node])
-        kill(pids, signal.SIGSTOP)
-        return bool(pids)
+class WarmProcessKilled(Signalled):
+    """Kills what model processes are forked from. Its agent starts another one."""
+
+    name, of_own_models = "warm process killed", True
+
+    def pids(self):
+        return warm_processes(self.world.cluster.nodes[self.node])

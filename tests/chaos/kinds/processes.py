@@ -16,30 +16,38 @@ class TrainerKilled(Fault):
         return bool(self.world.cluster.nodes[self.node].kill_trainers())
 
 
-class AgentKilled(Fault):
+class Signalled(Fault):
+    """Sends processes of a node a signal after which others have to start them again."""
+
+    longest, sends = 0.0, signal.SIGKILL
+
+    draw = TrainerKilled.draw
+
+    def pids(self):
+        raise NotImplementedError
+
+    def begin(self):
+        pids = self.pids()
+        kill(pids, self.sends)
+        return bool(pids)
+
+
+class AgentKilled(Signalled):
     """Kills a node's agent. Its init starts it again."""
 
-    name, weight, longest = "agent killed", 1.5, 0.0
+    name, weight = "agent killed", 1.5
 
-    draw = TrainerKilled.draw
-
-    def begin(self):
-        pids = self.world.cluster.nodes[self.node].pids("agent")
-        kill(pids)
-        return bool(pids)
+    def pids(self):
+        return self.world.cluster.nodes[self.node].pids("agent")
 
 
-class InitKilled(Fault):
+class InitKilled(Signalled):
     """Kills a node's init, which runs the agent and its trainers. The machine's supervisor starts another init."""
 
-    name, longest, silences = "init killed", 0.0, True
+    name, silences = "init killed", True
 
-    draw = TrainerKilled.draw
-
-    def begin(self):
-        pids = self.world.cluster.nodes[self.node].pids("init")
-        kill(pids)
-        return bool(pids)
+    def pids(self):
+        return self.world.cluster.nodes[self.node].pids("init")
 
 
 class CheckpointKilled(Fault):

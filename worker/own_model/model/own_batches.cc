@@ -50,21 +50,25 @@ absl::StatusOr<std::unique_ptr<OwnBatches>> OwnBatches::Create(OwnModel& model, 
   return std::unique_ptr<OwnBatches>(new OwnBatches(model, *order, shape, checks_samples));
 }
 
-train::CheckedSample OwnBatches::Checked(int64_t step) const {
-  if (!checks_samples_ || micro_batches() < 2) return {};
+int OwnBatches::CheckedPlace(int64_t step) const {
+  if (!checks_samples_ || micro_batches() < 2) return -1;
   const uint64_t key = kernels::SplitMix64(shape_.seed ^ kernels::SplitMix64(static_cast<uint64_t>(step)));
-  const auto at = static_cast<int>(key % static_cast<uint64_t>(shape_.global_batch));
-  const int index = at / shape_.micro_batch;
-  return {.place = order_.FirstNumber(step, index) + at % shape_.micro_batch,
-          .sample = order_.Train(step, index)[static_cast<size_t>(at % shape_.micro_batch)]};
+  return static_cast<int>(key % static_cast<uint64_t>(shape_.global_batch));
+}
+
+train::CheckedSample OwnBatches::Checked(int64_t step) const {
+  const int place = CheckedPlace(step);
+  if (place < 0) return {};
+  const int index = place / shape_.micro_batch, at = place % shape_.micro_batch;
+  return {.place = order_.FirstNumber(step, index) + at, .sample = order_.Train(step, index)[static_cast<size_t>(at)]};
 }
 
 // Ranks have neighbouring micro-batches, so half a step away another rank reads, unless one has more than half of them.
 train::CheckedSample OwnBatches::CheckedBy(int64_t step, int index) const {
-  const train::CheckedSample checked = Checked(step);
-  const auto own = static_cast<int>(checked.place % shape_.global_batch / shape_.micro_batch);
-  const bool hashes = checked.sample >= 0 && (index == own || index == (own + micro_batches() / 2) % micro_batches());
-  return hashes ? checked : train::CheckedSample{};
+  const int place = CheckedPlace(step);
+  if (place < 0) return {};
+  const int own = place / shape_.micro_batch, other = (own + micro_batches() / 2) % micro_batches();
+  return index == own || index == other ? Checked(step) : train::CheckedSample{};
 }
 
 train::MicroBatch OwnBatches::Train(int64_t step, int index) {

@@ -25,7 +25,7 @@ absl::StatusOr<std::string> FingerprintOf(OwnModel& model, uint64_t seed, bool e
 // OwnBatches is thread-compatible.
 class OwnBatches final : public train::BatchSource {
  public:
-  // With `checks_samples`, two micro-batches of each step have a checked sample.
+  // Two micro-batches of each step have a checked sample if `checks_samples` is true.
   // `shape.validation_fraction` must be 0, because a task names its validation data itself. `model` must outlive the
   // OwnBatches. Returns INVALID_ARGUMENT if there are fewer samples than a step has.
   static absl::StatusOr<std::unique_ptr<OwnBatches>> Create(OwnModel& model, const data::BatchShape& shape,
@@ -43,7 +43,8 @@ class OwnBatches final : public train::BatchSource {
       : model_(model), order_(order), shape_(shape), checks_samples_(checks_samples) {}
 
   int micro_batches() const { return shape_.global_batch / shape_.micro_batch; }
-  // Returns which sample of the step is checked. The seed and the step decide.
+  // Returns which place of the step's batch has the checked sample, or -1. The seed and the step decide.
+  int CheckedPlace(int64_t step) const;
   train::CheckedSample Checked(int64_t step) const;
   // Returns the checked sample if micro-batch `index` is one of the two that hash it.
   train::CheckedSample CheckedBy(int64_t step, int index) const;
