@@ -106,24 +106,14 @@ TEST_P(Confined, ItSeesAndTouchesNoOtherProcess) {
 TEST_P(Confined, TheMemoryOfAnotherJobIsNotItsOwn) {
   const auto confinement = Confine(other_, {});
   ASSERT_TRUE(confinement.ok()) << confinement.status();
-  common::SpawnOptions spawn;
-  spawn.argv = {"/bin/sleep", "60"};
-  (*confinement)->AddTo(&spawn);
-  auto child = common::PendingChild::Start(spawn);
-  ASSERT_TRUE(child.ok()) << child.status();
-  const pid_t pid = child->identity().pid;
-  child->Release();
-  // The program may be on its way to its exec, which is when it becomes another user's.
-  const std::string program = absl::StrCat("/proc/", pid, "/exe");
-  while (std::filesystem::read_symlink(program).filename().string().find("sleep") == std::string::npos) usleep(1000);
+  const common::Process process = StartSleeper(confinement->get());
+  const pid_t pid = process.identity().pid;
   EXPECT_EQ(Raises(absl::StrCat("open('/proc/", pid, "/mem', 'rb')")), "PermissionError");
   EXPECT_EQ(Raises(absl::StrCat("open('/proc/", pid, "/environ')")), "PermissionError");
   EXPECT_EQ(Raises(absl::StrCat("os.kill(", pid, ", signal.SIGKILL)")), "PermissionError");
   EXPECT_TRUE(KillAll(other_.uid).ok());
-  const auto process = common::Process::Open(child->identity());
-  ASSERT_TRUE(process.ok());
-  while (!process->Exited()) usleep(1000);
-  EXPECT_EQ(process->Reap()->code, -SIGKILL);
+  while (!process.Exited()) usleep(1000);
+  EXPECT_EQ(process.Reap()->code, -SIGKILL);
 }
 
 TEST_P(Confined, ItConnectsToNoServiceOfTheNode) {

@@ -42,20 +42,7 @@ class CodeWatch : public user_code::ConfinedTest {
     ASSERT_TRUE(ReplaceFile(folder_->WarmFolder() + "/record.json", ToJson(record)).ok());
     const auto confinement = user_code::Confine(job_, {});
     ASSERT_TRUE(confinement.ok()) << confinement.status();
-    code_.emplace(Sleep(confinement->get()));
-  }
-  static common::Process Sleep(const user_code::Confinement* confinement = nullptr) {
-    common::SpawnOptions spawn;
-    spawn.argv = {"/bin/sleep", "600"};
-    spawn.new_session = true;
-    if (confinement != nullptr) confinement->AddTo(&spawn);
-    auto child = common::PendingChild::Start(spawn);
-    EXPECT_TRUE(child.ok()) << child.status();
-    child->Release();
-    // Before its exec the process has the agent's lock as well.
-    const std::string program = absl::StrCat("/proc/", child->identity().pid, "/exe");
-    while (std::filesystem::read_symlink(program).filename().string().find("sleep") == std::string::npos) usleep(1000);
-    return *common::Process::Open(child->identity());
+    code_.emplace(user_code::StartSleeper(confinement->get()));
   }
   void AddTrainer(const common::Process& process) const {
     const TrainerRecord record = {.trainer = "n1/0/abcd",
@@ -77,7 +64,7 @@ class CodeWatch : public user_code::ConfinedTest {
 INSTANTIATE_TEST_SUITE_P(Isolations, CodeWatch, ::testing::Values(Isolation::kUid));
 
 TEST_P(CodeWatch, CodeEndsWithTheLastTrainerWhereNoAgentIs) {
-  const common::Process trainer = Sleep();
+  const common::Process trainer = user_code::StartSleeper();
   AddTrainer(trainer);
   folder_.reset();
   EXPECT_TRUE(EndCodeWithoutTrainers(dir_)) << "the trainer runs";

@@ -14,9 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/process/command.h"
+#include "common/process/process.h"
 #include "common/testing/temporary_folder_testing.h"
 #include "worker/user_code/code_setting.h"
+#include "worker/user_code/confinement.h"
 #include "worker/user_code/disk_use.h"
 
 namespace rekindle::user_code {
@@ -24,6 +27,21 @@ namespace rekindle::user_code {
 inline constexpr char kPython[] = "/usr/bin/python3";
 // Tests use ids that no node uses.
 inline constexpr uid_t kTestUid = 4'199'999'000;
+
+// Starts a program that sleeps, as code of a user if there is a confinement, and waits until it runs. Before its exec a
+// process is not yet its user's, nor has it closed the descriptors of this one.
+inline common::Process StartSleeper(const Confinement* confinement = nullptr) {
+  common::SpawnOptions spawn;
+  spawn.argv = {"/bin/sleep", "600"};
+  spawn.new_session = true;
+  if (confinement != nullptr) confinement->AddTo(&spawn);
+  auto child = common::PendingChild::Start(spawn);
+  EXPECT_TRUE(child.ok()) << child.status();
+  child->Release();
+  const std::string program = absl::StrCat("/proc/", child->identity().pid, "/exe");
+  while (std::filesystem::read_symlink(program).filename().string().find("sleep") == std::string::npos) usleep(1000);
+  return *common::Process::Open(child->identity());
+}
 
 // A fixture with a folder for code of users that everybody may enter. Its tests need root.
 class ConfinedTest : public ::testing::TestWithParam<Isolation> {

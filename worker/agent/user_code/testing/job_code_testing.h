@@ -23,11 +23,11 @@
 #include "common/time/clock.h"
 #include "worker/agent/folder/node_folder.h"
 #include "worker/agent/user_code/job_code.h"
-#include "worker/user_code/confinement.h"
+#include "worker/user_code/testing/confined_testing.h"
 
 namespace rekindle::agent {
 
-inline constexpr char kPython[] = "/usr/bin/python3";
+using user_code::kPython;
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 // Tests use ids that no node uses.
 inline constexpr user_code::UidRange kIds = {4'199'998'000, 4'199'998'099};
@@ -85,14 +85,7 @@ class JobCodeTest : public ::testing::Test {
   static common::Process Sleeper(const user_code::CodeSetting& setting) {
     auto confinement = user_code::Confine(setting, {});
     EXPECT_TRUE(confinement.ok()) << confinement.status();
-    common::SpawnOptions spawn;
-    spawn.argv = {"/bin/sleep", "600"};
-    spawn.new_session = true;
-    (*confinement)->AddTo(&spawn);
-    auto child = common::PendingChild::Start(spawn);
-    EXPECT_TRUE(child.ok()) << child.status();
-    child->Release();
-    return *common::Process::Open(child->identity());
+    return user_code::StartSleeper(confinement->get());
   }
   std::vector<std::string> Records() const {
     std::vector<std::string> records;
