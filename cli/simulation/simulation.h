@@ -20,7 +20,7 @@ struct SimulationFlags {
   double step = 0;
 };
 
-// Adds the flags --fleet, --trace and --step. Returns the flag --fleet.
+// Adds the flags --fleet, --trace and --step to `verb`. Returns the flag --fleet, so that the caller can change it.
 CLI::Option* AddSimulationFlags(CLI::App* verb, SimulationFlags* flags);
 
 struct Simulation {

@@ -60,8 +60,8 @@ absl::Status ServerTls::Load() {
   // The TLS context owns `names`, the names of the authorities of client certificates, from now on.
   SSL_CTX_set_client_CA_list(context.get(), names);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-  // Sessions are not resumed, because then a client's certificate that was checked against earlier files would still
-  // count.
+  // Sessions are not resumed. In a resumed session a client's certificate would still count that was checked against
+  // authorities whose file has been replaced since.
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET);
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

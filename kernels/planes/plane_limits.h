@@ -6,7 +6,7 @@
 
 namespace rekindle::kernels {
 
-// Each block of `kPlaneBlock` elements shares one exponent.
+// The elements of each block of `kPlaneBlock` share one exponent.
 constexpr std::int64_t kPlaneBlock = 1024;
 constexpr int kMinPlaneExponent = -100;
 constexpr int kMaxPlaneExponent = 113;

@@ -74,7 +74,7 @@ class Child:
         return STOPPED
 
     def _read(self) -> None:
-        """Reads messages. This is the thread's function."""
+        """Reads the trainer's messages until the socket closes. A thread of its own runs this function."""
         try:
             while (received := self._channel.receive()) is not None:
                 if isinstance(received.message, messages.Ping):

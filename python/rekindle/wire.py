@@ -80,7 +80,8 @@ class Channel:
                 os.close(opened)
 
     def receive(self) -> Received | None:
-        """Waits for a message. Returns None where the other side has closed the socket, and raises Garbage."""
+        """Waits for a message. Returns None if the other side has closed the socket. Raises Garbage if the message
+        breaks the rules."""
         try:
             size, ancillary, flags, _ = self._socket.recvmsg_into([self._buffer], self._space,
                                                                   socket.MSG_CMSG_CLOEXEC)

@@ -47,7 +47,7 @@ class DeviceFaultsTest(ClusterTest):
 
     @staticmethod
     def await_trainers(cluster, names):
-        """Returns {node: the pids of its trainers} when each of the nodes has a trainer."""
+        """Waits until each of the nodes has a trainer. Returns {node: the pids of its trainers}."""
         def pids():
             return {name: cluster.nodes[name].pids("trainer") for name in names}
         wait_until(lambda: all(pids().values()), 60, f"trainers on {sorted(names)}", poll=0.01)

@@ -25,7 +25,7 @@ from registry import MODELS  # noqa: E402
 
 
 class Zoo(ChildTest):
-    """Has a test for each model that was chosen, which compares the model process with a plain loop."""
+    """Has a test for each model that this run plays. The test compares the model process with a plain PyTorch loop."""
 
     rows = {}
 

@@ -45,7 +45,7 @@ enum class Processes { kAsTheyAre, kRenewed };
 
 // Chooses the transport of the members, as they are or as if those that have left NCCL had started anew.
 TransportChoice Choose(const Turn& turn, const Job& job, const v1::Membership& next, Processes processes) {
-  // `devices` has what the members report, with changes.
+  // `devices` has the device that each member reports. With kRenewed the mark that a member has left NCCL is cleared.
   std::vector<v1::TrainerDevice> devices(static_cast<size_t>(next.members_size()));
   std::vector<ExchangingMember> members;
   for (int i = 0; i < next.members_size(); ++i) {

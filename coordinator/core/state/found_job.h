@@ -14,7 +14,8 @@ namespace rekindle::core {
 
 // Describes a job whose trainers live although the coordinator has no record of it (found.h).
 struct FoundJob {
-  // `record` is what users are shown of the job. It has the spec and the secret once an agent has told them.
+  // `record` is the job's record, from which its status is shown to users. Its spec and its secret are empty until an
+  // agent has reported them.
   v1::JobRecord record;
   // `trainers` holds the newest report of each trainer that runs.
   std::map<std::string, v1::TrainerReport> trainers;

@@ -71,7 +71,8 @@ TEST_F(Warm, ATrainerCanConnectAtOnceAndTheProcessGetsNothingButItsDescriptors) 
   auto warm = WarmProcess::Start(Options("signal.pause()\n"));
   ASSERT_TRUE(warm.ok()) << warm.status();
   const common::UniqueFd line = Connect();
-  // The numbers are those of stdin, stdout, stderr, the listener, the pidfd, the connection and the listing itself.
+  // The last seven numbers are the descriptors that the process has: stdin, stdout, stderr, the listener, the pidfd,
+  // the connection and the listing itself.
   EXPECT_EQ(Receive(line), "--listen 3 --agent-pidfd 4 --folder /job --task train:task 0 1 2 3 4 5 6");
   auto adopted = WarmProcess::Adopt(warm->identity());
   ASSERT_TRUE(adopted.ok()) << adopted.status();

@@ -37,7 +37,7 @@ struct ShardNotes {
   std::vector<checkpoint::ShardRef> refs;
 };
 
-// Holds a manifest of which all shards are known.
+// Holds a manifest all of whose shards are known.
 struct GatheredManifest {
   checkpoint::Manifest manifest;
   // `memory_only` is that of the snapshot.
