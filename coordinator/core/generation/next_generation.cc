@@ -34,6 +34,13 @@ bool HoldsNewest(const Job& job, const Trainer& trainer) {
   return HoldsState(job, trainer.report) && trainer.report.phase() != v1::TRAINER_READY;
 }
 
+// Surveys the members that have all stopped. A job may have been paused since, so some may be silent by now.
+std::vector<MemberView> SurveyHeard(const Turn& turn, const Job& job) {
+  std::vector<MemberView> views = SurveyMembers(turn.state, job);
+  LeaveOutSilent(turn.state, job, turn.now, views);
+  return views;
+}
+
 // Returns the members that can go on, each with what it holds of the newest state.
 std::vector<Candidate> StoppedMembers(const Job& job, const std::vector<MemberView>& views) {
   std::vector<Candidate> members;
@@ -202,7 +209,7 @@ std::optional<std::vector<MemberView>> SurveyWhenKnown(Turn& turn, Job& job) {
     ShowRegrouping(turn, job);
     return std::nullopt;
   }
-  views = SurveyMembers(turn.state, job);
+  views = SurveyHeard(turn, job);
   if (TryFinish(turn, job, views)) return std::nullopt;
   if (!MustLook(job)) return views;
   MustStop(job) ? ShowStopped(turn, job) : AwaitLook(turn, job);
@@ -224,7 +231,7 @@ void TryForm(Turn& turn, Job& job) {
   const bool other_size = SizeHasChanged(job);
   if (job.regroup.forming.failure && !job.regroup.forming.pairs_counted && !other_size) {
     CountFailure(turn, job, views);
-    views = SurveyMembers(turn.state, job);
+    views = SurveyHeard(turn, job);
   }
   std::vector<Candidate> pool = StoppedMembers(job, views);
   const Candidate* best = FindBest(pool);
@@ -243,7 +250,7 @@ void TryForm(Turn& turn, Job& job) {
   if (boundary && best != nullptr) {
     handing_on = ReleaseDraining(turn, job, pool, MustStop(job) ? 0 : static_cast<int>(joiners.size()));
     // What is said of the next generation names the member that has left.
-    if (handing_on == 0 && ReleaseToRenew(turn, job, pool)) views = SurveyMembers(turn.state, job);
+    if (handing_on == 0 && ReleaseToRenew(turn, job, pool)) views = SurveyHeard(turn, job);
   }
   if (!MustStop(job)) job.saved_before_stop = false;
   const bool saves_first = MustStop(job) && !boundary && SavesFirst(turn.state, job, pool);

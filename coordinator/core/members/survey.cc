@@ -196,4 +196,16 @@ std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
   return views;
 }
 
+void LeaveOutSilent(const State& state, const Job& job, double now, std::vector<MemberView>& views) {
+  for (MemberView& view : views) {
+    // The digest of a member that has finished counts, whatever becomes of it.
+    if (view.standing != Standing::kStopped || view.trainer->report.phase() == v1::TRAINER_FINISHED) continue;
+    if (now < GoneAt(state, job, view.trainer)) continue;
+    view.standing = Standing::kLeftOut;
+    view.kind = WordOf(FaultKind::kNodeKilled);
+    view.cause = absl::StrCat("trainer ", ShortName(view.member->trainer()), " was not heard of any more");
+    view.by_silence = true;
+  }
+}
+
 }  // namespace rekindle::core

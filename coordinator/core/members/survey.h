@@ -16,7 +16,8 @@ enum class Standing {
   kDead,
   // The member has stopped: it says that its communicator is gone, and waits to be told how to go on.
   kStopped,
-  // The member has not stopped within the time that it had to stop in the running regroup.
+  // The member has not stopped within the time that it had to stop in the running regroup, or has become silent since
+  // it stopped.
   kLeftOut,
   kAwaited,
 };
@@ -39,6 +40,9 @@ struct MemberView {
 };
 
 std::vector<MemberView> SurveyMembers(const State& state, const Job& job);
+
+// Leaves out the members that have stopped and of which nothing was heard since for so long that they count as gone.
+void LeaveOutSilent(const State& state, const Job& job, double now, std::vector<MemberView>& views);
 
 // Returns whether the member was left out for its silence and may still come back with what it holds.
 inline bool MayReturn(const MemberView& view, double now) {
