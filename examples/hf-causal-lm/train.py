@@ -57,7 +57,7 @@ def written(model, question):
 if __name__ == "__main__":
     result = rekindle.hf.run(model_init, args, train_dataset=train_set, eval_dataset=held_out, workers=(1, 2))
     model = model_init()
-    model.load_state_dict(result.state_dict(), strict=False)
+    result.load_into(model)
     model.eval()
     print(f"loss {result.losses[0][1]:.3f} to {result.losses[-1][1]:.3f}")
     print(", ".join(written(model, question) for question in ("17+25=", "8+9=", "40+31=")))

@@ -62,7 +62,7 @@ if __name__ == "__main__":
     result = rekindle.hf.run(model_init, args, train_dataset=train_set, eval_dataset=held_out, data_collator=collate,
                              workers=(1, 2))
     model = model_init()
-    model.load_state_dict(result.state_dict(), strict=False)
+    result.load_into(model)
     model.eval()
     batch = collate([held_out[i] for i in range(len(held_out))])
     right = int((model(**batch).logits.argmax(-1) == batch["labels"]).sum())

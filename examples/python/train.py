@@ -43,7 +43,7 @@ if __name__ == "__main__":
     result = rekindle.run(task, steps=500, batch=64, micro_batch=8, workers=(1, 2), optimizer=rekindle.AdamW(1e-2),
                           evaluate_every=100)
     trained = model()
-    trained.load_state_dict(result.state_dict())
+    result.load_into(trained)
     points = Spirals(1000, turn=0.25)
     right = sum(int(trained(points[i]["x"]).argmax()) == points[i]["y"] for i in range(len(points)))
     print(f"loss {result.losses[0][1]:.3f} to {result.losses[-1][1]:.3f}, {right} of {len(points)} points right")

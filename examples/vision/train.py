@@ -55,7 +55,7 @@ if __name__ == "__main__":
     result = rekindle.run(task, steps=80, batch=32, micro_batch=8, workers=(1, 2), optimizer=rekindle.AdamW(1e-3),
                           evaluate_every=20)
     trained = model()
-    trained.load_state_dict(result.state_dict())
+    result.load_into(trained)
     trained.eval()
     torch.manual_seed(0)
     pictures = Shapes(150)

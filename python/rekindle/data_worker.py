@@ -67,7 +67,7 @@ class Reader:
 
     def batch(self, validation: bool, first: int, samples: Sequence[int]) -> Any:
         """Returns the batch of the samples. Raises Refused."""
-        return self.collated(first, samples, self.items(validation, first, samples))
+        return self.collated(first, samples, self.items(validation, first, samples), validation)
 
     def written(self, validation: bool, first: int, samples: Sequence[int], checked: Checked) -> tuple[int, int]:
         """Returns a memfd with the batch, and the hash of the checked sample, or 0 if there is none. Raises Refused."""
@@ -76,7 +76,7 @@ class Reader:
         own = 0 <= at < len(samples) and samples[at] == checked.sample
         # A sample is hashed before collate, which may change it.
         hashed = _word(self._hasher.of(items[at])) if own else 0
-        descriptor = batches.write(self.collated(first, samples, items))
+        descriptor = batches.write(self.collated(first, samples, items, validation))
         if checked.sample >= 0 and not own:
             # The batch is written already, because a Dataset may read each sample into the same memory.
             try:
@@ -113,23 +113,31 @@ class Reader:
         try:
             return data[sample]
         except BaseException as error:
-            raise Refused(f"data[{sample}] raised {said(error)}; mend the sample, or the line that the traceback shows",
+            raise Refused(f"{_name(validation)}[{sample}] raised {said(error)}; mend the sample, or the line that the "
+                          "traceback shows",
                           kind=kind_of(error, "data"), sample=sample,
                           lines=user_lines(error, self.folder)) from error
 
-    def collated(self, first: int, samples: Sequence[int], items: list[Any]) -> Any:
+    def collated(self, first: int, samples: Sequence[int], items: list[Any], validation: bool = False) -> Any:
         """Returns what collate makes of the samples, which are `items`. Raises Refused."""
         randomness.seed_all(randomness.collate_key(self._seed, first, tuple(samples)))
         try:
             return (self._task.collate or torch.utils.data.default_collate)(items)
+        except Refused:
+            raise
         except BaseException as error:
-            odd = _odd_one(items)
-            which = "" if odd is None else (f"; data[{samples[odd]}] is {_form(items[odd])}, and data[{samples[0]}] is "
-                                            f"{_form(items[0])}")
+            odd, data = _odd_one(items), _name(validation)
+            which = "" if odd is None else (f"; {data}[{samples[odd]}] is {_form(items[odd])}, and "
+                                            f"{data}[{samples[0]}] is {_form(items[0])}")
             raise Refused(f"collate raised {said(error)}{which}"[:MOST_MESSAGE] + "; give samples of one form, or pass "
                           "a collate to the Task", kind=kind_of(error, "data"),
                           sample=None if odd is None else samples[odd],
                           lines=user_lines(error, self.folder)) from error
+
+
+def _name(validation: bool) -> str:
+    """Returns the name that the Dataset has as an argument of Task."""
+    return "validation" if validation else "data"
 
 
 def _word(digest: bytes) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +20,8 @@ from rekindle.running.result import Failed, Result
 def run(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int | Literal["auto"] | None = None,
         workers: int | tuple[int, int] = (1, 1), optimizer: Optimizer | None = None, schedule: Schedule | None = None,
         precision: str = "fp32", reduce: str = "exact", seed: int = 1, clip_norm: float | None = None,
-        evaluate_every: int | None = None, checkpoint: Checkpoint | int | None = None, data_workers: int | None = None,
+        evaluate_every: int | None = None, evaluate_micro_batches: int | None = None,
+        checkpoint: Checkpoint | int | None = None, data_workers: int | None = None, env_from: Sequence[str] = (),
         name: str | None = None, fresh: bool = False, cluster: str | None = None) -> Result:
     """Trains the task on this machine until all steps are made, and returns the result.
 
@@ -31,8 +32,9 @@ def run(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int | L
     workers. `workers` is a number, or the least and the greatest number. Here it is as many of them as this machine
     has processors. With reduce="exact" the result has the same bits on any number of workers. `optimizer` is AdamW()
     and `schedule` Cosine() by default. `checkpoint` is a rekindle.Checkpoint, or the number of steps between two.
-    docs/jobs.md says what else each argument means, and which default it has where it is None. So `clip_norm` is 1 by
-    default, and 0 for no clipping.
+    `env_from` names variables that the task finds in its environment, where few others are. On this machine their
+    values are those of this process, and on a cluster they lie on each node. docs/jobs.md says what else each argument
+    means, and which default it has where it is None. So `clip_norm` is 1 by default, and 0 for no clipping.
 
     A second call with the same arguments goes on where the job was, or returns the result of a job that has made all
     its steps. A job that has failed goes on from its newest checkpoint. With `fresh` it begins anew, and forgets the
@@ -44,7 +46,7 @@ def run(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int | L
     found = place.find(task, "run")
     job = job_file.describe(found, Wanted(
         steps, batch, micro_batch, workers, optimizer, schedule, precision, reduce, seed, clip_norm, evaluate_every,
-        checkpoint, data_workers, name))
+        evaluate_micro_batches, checkpoint, data_workers, env_from, name))
     _check_address("cluster", cluster)
     describing.hand_over(job)
     program = programs.find()
@@ -54,7 +56,8 @@ def run(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int | L
         client = programs.Client(program, cluster, progress.say)
         return session.Session(client, folder, None, progress).run(found, describing.with_bundle(job), fresh)
     count = _workers_here(job["spec"]["workers"])
-    with LocalCluster(program, folder, count, progress.say) as local:
+    values = _values(job["spec"]["model"].get("env_from", []))
+    with LocalCluster(program, folder, count, values, progress.say) as local:
         progress.say(f"trains job {job['name']} on this machine with {count} worker{'s' if count > 1 else ''}; "
                      f"`rekindle watch {job['name']} --endpoint {local.endpoint}` shows more")
         client = programs.Client(program, local.endpoint, progress.say)
@@ -73,7 +76,8 @@ def submit(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int 
            workers: int | tuple[int, int] = (1, 1), optimizer: Optimizer | None = None,
            schedule: Schedule | None = None, precision: str = "fp32", reduce: str = "exact", seed: int = 1,
            clip_norm: float | None = None, evaluate_every: int | None = None,
-           checkpoint: Checkpoint | int | None = None, data_workers: int | None = None, name: str | None = None,
+           evaluate_micro_batches: int | None = None, checkpoint: Checkpoint | int | None = None,
+           data_workers: int | None = None, env_from: Sequence[str] = (), name: str | None = None,
            endpoint: str | None = None) -> Submitted:
     """Submits the task as a job, and returns at once.
 
@@ -84,7 +88,7 @@ def submit(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int 
     found = place.find(task, "submit")
     job = job_file.describe(found, Wanted(
         steps, batch, micro_batch, workers, optimizer, schedule, precision, reduce, seed, clip_norm, evaluate_every,
-        checkpoint, data_workers, name))
+        evaluate_micro_batches, checkpoint, data_workers, env_from, name))
     _check_address("endpoint", endpoint)
     describing.hand_over(job)
     client = programs.Client(programs.find(), endpoint, Progress(sys.stderr).say)
@@ -98,6 +102,16 @@ def submit(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int 
 def _check_address(where: str, address: Any) -> None:
     if address is not None and (not isinstance(address, str) or not address.rpartition(":")[2].isdigit()):
         raise Refused(f"{where} is {address!r}; give the address of a coordinator, such as '127.0.0.1:7070'")
+
+
+def _values(names: Sequence[str]) -> dict[str, str]:
+    """Returns the values that this process has for variables of the task."""
+    for name in names:
+        if name not in os.environ:
+            raise Refused(f"env_from has {name}, which is not set here; set it, or leave it out of env_from")
+        if "\n" in os.environ[name]:
+            raise Refused(f"env_from has {name}, whose value has several lines; give one of one line")
+    return {name: os.environ[name] for name in names}
 
 
 def _workers_here(workers: dict[str, int]) -> int:

@@ -91,6 +91,9 @@ def _checked_data(name: str, data: Any) -> Any:
     if not callable(getattr(type(data), "__getitem__", None)) or not callable(getattr(type(data), "__len__", None)):
         raise Refused(f"{name} is of type {type(data).__name__}, which has no __len__ or no __getitem__; give a "
                       "Dataset that has both")
+    if isinstance(data, Mapping) and 0 not in data:
+        raise Refused(f"{name} is a dict of {', '.join(map(repr, list(data)[:4]))}, whose samples have no numbers; "
+                      f"give one of its values, such as {name}[{next(iter(data), 'train')!r}]")
     if len(data) < 1:
         raise Refused(f"{name} has no samples; give a Dataset with at least one")
     return data
@@ -226,12 +229,19 @@ def make(function: Callable[[], Any], spec: str, folder: str) -> Task:
         error.lines = error.lines or user_lines(error, folder)
         raise
     except BaseException as error:
-        raise Refused(f"{spec} raised {said(error)}; mend the line that the traceback shows",
+        raise Refused(f"{spec} raised {said(error)}; {_how_to_mend(error, os.path.realpath(folder))}",
                       kind=kind_of(error, "task"), lines=user_lines(error, folder)) from error
     if isinstance(task, Task):
         return task
     what = "nothing (is its return missing?)" if task is None else f"an object of type {type(task).__name__}"
     raise Refused(f"{spec} returned {what} instead of a rekindle.Task; {HOW_TO_WRITE}")
+
+
+def _how_to_mend(error: BaseException, folder: str) -> str:
+    file = getattr(error, "filename", None)
+    if isinstance(error, FileNotFoundError) and isinstance(file, str) and not os.path.isabs(file):
+        return f"relative paths begin at the folder of the task here, {folder}: name the file from there"
+    return "mend the line that the traceback shows"
 
 
 def _file(module: ModuleType) -> str:
@@ -255,7 +265,7 @@ def _imported(name: str, folder: str) -> ModuleType:
         raise Refused(f"importing {name} raised {said(error)}; install it for this node's interpreter "
                       f"({sys.executable}), or send it with the task", lines=user_lines(error, folder)) from error
     except BaseException as error:
-        raise Refused(f"importing {name} raised {said(error)}; mend the line that the traceback shows",
+        raise Refused(f"importing {name} raised {said(error)}; {_how_to_mend(error, root)}",
                       lines=user_lines(error, folder)) from error
     file = getattr(module, "__file__", None)
     if file is None or not os.path.realpath(file).startswith(os.path.join(root, "")):

@@ -42,11 +42,13 @@ from rekindle.forking.forkable import Obstacle
 from rekindle.forking.forker import Forker, has_ended, is_pidfd, is_socket
 
 
-def _prepare(folder: str, spec: str) -> tuple[forkable.Watch, Obstacle | None]:
+def _prepare(folder: str, spec: str, seed: int) -> tuple[forkable.Watch, Obstacle | None]:
     """Imports what a model process needs. Returns what is known of it, and what is in the way of forks."""
     with forkable.Watch() as watch:
         try:
             importlib.import_module("rekindle.child")
+            # What the user's file draws while it is imported is the same as in a process that starts cold.
+            importlib.import_module("rekindle.randomness").seed_task(seed)
             task.load(spec, folder)
         except Refused as error:
             return watch, Obstacle(error.message, watch.failed)
@@ -55,8 +57,9 @@ def _prepare(folder: str, spec: str) -> tuple[forkable.Watch, Obstacle | None]:
     return watch, watch.obstacle()
 
 
-def main(listen: int, folder: str, spec: str, parent: int | None = None, agent: int | None = None) -> NoReturn:
-    """Serves at the listening socket `listen`. `parent` and `agent` are pidfds.
+def main(listen: int, folder: str, spec: str, seed: int, parent: int | None = None,
+         agent: int | None = None) -> NoReturn:
+    """Serves at the listening socket `listen`. `seed` is that of the job. `parent` and `agent` are pidfds.
 
     It ends when `parent` ends; when nobody is connected after `agent` has ended; and at SIGTERM. During the imports the
     kernel kills it when the thread ends that has started it, if there is a pidfd."""
@@ -80,7 +83,7 @@ def main(listen: int, folder: str, spec: str, parent: int | None = None, agent: 
     os.close(nothing)
     for descriptor in watched:
         os.set_inheritable(descriptor, False)
-    watch, obstacle = _prepare(folder, spec)
+    watch, obstacle = _prepare(folder, spec, seed)
     sys.stdout.flush()
     forker = Forker(listener, watch, obstacle, time.monotonic() - begin)
     if parent is not None:
@@ -98,7 +101,8 @@ if __name__ == "__main__":
     parser.add_argument("--listen", type=int, required=True, metavar="FD", help="the listening socket")
     parser.add_argument("--folder", required=True, metavar="FOLDER", help="the folder of the task")
     parser.add_argument("--task", required=True, metavar="MODULE:ATTRIBUTE", help="the task")
+    parser.add_argument("--seed", type=int, required=True, metavar="N", help="the seed of the job")
     parser.add_argument("--parent-pidfd", type=int, metavar="FD", help="ends with this process")
     parser.add_argument("--agent-pidfd", type=int, metavar="FD", help="ends after it when nobody is connected")
     options = parser.parse_args()
-    main(options.listen, options.folder, options.task, options.parent_pidfd, options.agent_pidfd)
+    main(options.listen, options.folder, options.task, options.seed, options.parent_pidfd, options.agent_pidfd)

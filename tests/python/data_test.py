@@ -211,6 +211,20 @@ class ReaderTest(unittest.TestCase):
         self.assertEqual(self.reader(Listed()).hashes(range(4))[0], data_worker.MADE)
         self.assertEqual(self.reader(Listed(), collate=cut_in_place).hashes(range(4)), (data_worker.NOT_REPEATED, 0))
 
+    def test_errors_name_the_dataset_and_keep_what_was_refused(self):
+        class Broken(Listed):
+            def __getitem__(self, index):
+                raise ValueError("not there")
+
+        def odd(rows):
+            raise rekindle.Refused("the collator returned nothing; return a batch")
+
+        reader = self.reader(Listed(), validation=Broken(), collate=odd)
+        for validation, words in ((True, r"^validation\[1\] raised ValueError: not there"),
+                                  (False, "^the collator returned nothing; return a batch$")):
+            with self.assertRaisesRegex(rekindle.Refused, words):
+                reader.batch(validation, 0, [1])
+
     def test_a_collator_that_needs_several_samples_is_none_of_them(self):
         def mixes(rows):
             if len(rows) < 2:

@@ -12,6 +12,8 @@ from unittest import mock
 
 import base  # noqa: F401
 
+import torch
+
 import rekindle
 from rekindle.running import programs
 from run_base import DONE, ENDS, RUNNING, SCRIPT, StandInTest, real_program
@@ -36,6 +38,7 @@ class RunTest(StandInTest):
         self.assertIn("digest='abc', losses: 2 points, the last one (3, 2.25); validation: 1 points", repr(result))
         state = result.state_dict()
         self.assertEqual({name: tensor.tolist() for name, tensor in state.items()}, {"w": [[1.0], [2.0]], "empty": []})
+        self.assertEqual(pathlib.Path(result.folder, "weights", "uid1"), pathlib.Path(result.path))
         self.assertIn("rekindle: trains job small on this machine with 2 workers; ", printed)
         self.assertIn("\nstep 1/3  loss 2.5000  80.0 samples/s  ETA 0s\n", printed)
         self.assertIn("\nstep 3/3", printed)
@@ -140,12 +143,56 @@ class RunTest(StandInTest):
         self.assertFalse(pathlib.Path(first.path).exists())
 
     def test_a_changed_file_is_told(self):
-        command = self.script(arguments="{}")
-        subprocess.run(command, check=True, capture_output=True)
-        (self.folder / "project" / "train.py").write_text(SCRIPT + "\n# Another line.\n")
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        self.assertIn("train.py has changed since job train was begun", done.stderr)
-        self.assertEqual(done.stdout, "abc\n")
+        helper, unused = (self.folder / "project" / name for name in ("helper.py", "unused.py"))
+        helper.write_text("")
+        command = self.script("import helper\n" + SCRIPT, arguments="{}")
+
+        def said():
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            self.assertEqual(done.stdout, "abc\n")
+            return done.stderr
+
+        self.assertNotIn("changed", said())
+        unused.write_text("# It is not imported.\n")
+        self.assertNotIn("changed", said())
+        helper.write_text("# Another line.\n")
+        self.assertIn("helper.py has changed since job train was begun", said())
+        (self.folder / "project" / "train.py").write_text("import helper, unused\n" + SCRIPT)
+        self.assertIn("helper.py, train.py, unused.py have changed since job train was begun", said())
+
+    def test_weights_go_into_a_module(self):
+        result, _ = self.run_task()
+
+        class Trained(torch.nn.Module):
+            def __init__(self, rows=2):
+                super().__init__()
+                self.w = torch.nn.Parameter(torch.zeros(rows, 1, dtype=torch.bfloat16))
+                self.empty = torch.nn.Parameter(torch.zeros(0))
+                self.frozen = torch.nn.Parameter(torch.full((2,), 7.0), requires_grad=False)
+
+        whole, inside = Trained(), Trained()
+        result.load_into(whole)
+        result.load_into(torch.compile(inside))
+        for module in (whole, inside):
+            self.assertEqual((module.w.tolist(), module.frozen.tolist()), ([[1.0], [2.0]], [7.0, 7.0]))
+        with self.assertRaisesRegex(rekindle.Refused, r"trained w of the shape \[2, 1\], .* one of the shape \[3, 1\]"):
+            result.load_into(Trained(3))
+        with self.assertRaisesRegex(rekindle.Refused, "the module Linear has no such tensor"):
+            result.load_into(torch.nn.Linear(1, 1))
+
+    def test_values_of_the_environment(self):
+        with mock.patch.dict(os.environ, {"TEST_ONE": "a b=c", "TEST_TWO": "2"}):
+            result, _ = self.run_task(workers=2, env_from=["TEST_TWO", "TEST_ONE"])
+        self.assertEqual([call["job"]["spec"]["model"]["env_from"] for call in self.calls() if "job" in call],
+                         [["TEST_ONE", "TEST_TWO"]])
+        for node in ("n1", "n2"):
+            values = pathlib.Path(result.folder, "nodes", node, "env_from")
+            self.assertEqual(values.read_text(), "TEST_ONE=a b=c\nTEST_TWO=2\n")
+            self.assertEqual(values.stat().st_mode & 0o777, 0o600)
+        with self.assertRaisesRegex(rekindle.Refused, "env_from has TEST_ONE, which is not set here"):
+            self.run_task(env_from=["TEST_ONE"])
+        self.run_task(workers=2, name="other")
+        self.assertEqual(values.read_text(), "")
 
     def test_a_cluster_that_is_there(self):
         result, _ = self.run_task(cluster="127.0.0.1:1")

@@ -7,6 +7,8 @@ import unittest
 
 from base import PACKAGE, ChildTest
 
+from trainer import TASKS
+
 
 class TaskTest(ChildTest):
     def test_tasks_that_cannot_be_found(self):
@@ -45,6 +47,8 @@ class TaskTest(ChildTest):
         self.assertIn("return sizes[7]", failed["traceback"])
         self.assertIn("direct cause", failed["traceback"])
         self.refused("refused:leaves", "SystemExit: 3")
+        self.refused("refused:reads", "FileNotFoundError", "relative paths begin at the folder of the task here, ",
+                     str(TASKS))
 
     def test_what_is_no_task(self):
         self.refused("refused:returns_nothing", "is its return missing?")
@@ -53,6 +57,7 @@ class TaskTest(ChildTest):
     def test_arguments_of_the_task(self):
         for task, *words in (("iterable", "IterableDataset", "__getitem__"), ("loader", "DataLoader", "its dataset"),
                              ("generator", "generator", "__len__"), ("empty", "no samples"),
+                             ("splits", "data is a dict of 'train', 'test'", "such as data['train']"),
                              ("module_class", "the class ReLU"), ("parallel", "wrapped in DataParallel"),
                              ("unknown_rule", "'median'", "'first'"), ("many_workers", "1000", "1 to 64"),
                              ("option_of_a_group", "'lr' for 'weight'", "write learning_rate"),

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import random
 import resource
 import signal
 import socket
@@ -25,6 +26,17 @@ class ForkTest(WarmTest):
         one, other = trainer.compute([1, 2, 3]), cold.compute([1, 2, 3])
         self.assertEqual(one.loss, other.loss)
         self.assert_equal_gradients(one.gradients, other.gradients)
+
+    def test_what_is_drawn_in_an_import_is_what_a_process_of_its_own_draws(self):
+        # The warm processes have the generators of this process, and nothing that it maps.
+        random.seed(1)
+        lines = []
+        for seed in (7, 8):
+            self.warm("drawing_import:task", seed=seed)
+            lines.append(self.line())
+        losses = [self.warmed("drawing_import:task", line)[0].begin().compute([1, 2]).loss for line in lines]
+        self.assertEqual(self.ready("drawing_import:task").compute([1, 2]).loss, losses[0])
+        self.assertNotEqual(losses[1], losses[0])
 
     def test_two_trainers_have_processes_that_do_not_see_each_other(self):
         self.warm()
@@ -207,7 +219,7 @@ class DeathTest(WarmTest):
         with self.listener() as listener:
             program = subprocess.Popen(
                 [sys.executable, "-m", "rekindle.warm", "--listen", "0", "--folder", str(TASKS), "--task",
-                 "warming:counts", "--agent-pidfd", str(pidfd := os.pidfd_open(os.getpid()))],
+                 "warming:counts", "--seed", "7", "--agent-pidfd", str(pidfd := os.pidfd_open(os.getpid()))],
                 stdin=listener, pass_fds=[pidfd], env=processes.environment())
         os.close(pidfd)
         self.addCleanup(self.reap, program.pid)

@@ -90,11 +90,11 @@ class WarmTest(ChildTest):
         listener.listen()
         return listener
 
-    def warm(self, task="warming:counts", folder=TASKS, parent=None, agent=None):
+    def warm(self, task="warming:counts", folder=TASKS, parent=None, agent=None, seed=7):
         """Starts a warm process and returns its number."""
         own = os.pidfd_open(os.getpid())
         with self.listener() as listener:
-            pid = processes.fork(lambda: warm.main(os.dup(listener.fileno()), str(folder), task, parent,
+            pid = processes.fork(lambda: warm.main(os.dup(listener.fileno()), str(folder), task, seed, parent,
                                                    own if agent is None else agent), outlives=True)
         os.close(own)
         self.addCleanup(self.reap, pid)

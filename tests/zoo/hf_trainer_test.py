@@ -307,6 +307,30 @@ class RefusalTest(unittest.TestCase):
             read_one = read(args(save_strategy="steps", save_steps=7, save_total_limit=limit), 60)
             self.assertEqual(read_one.checkpoint, rekindle.Checkpoint(every_steps=7, keep_last=kept))
 
+    def test_defaults_of_subclasses_and_fields_that_ask_for_nothing(self):
+        @dataclasses.dataclass
+        class Own(transformers.TrainingArguments):
+            neftune_noise_alpha: float | None = 5.0
+            packs: bool = True
+
+        with self.assertRaisesRegex(rekindle.Refused, "neftune_noise_alpha=5.0: "):
+            arguments.check(Own("out"))
+        arguments.check(Own("out", neftune_noise_alpha=None))
+        with self.assertRaisesRegex(rekindle.Refused, "packs=False: this release of Rekindle does not know it"):
+            arguments.check(Own("out", neftune_noise_alpha=None, packs=False))
+        # Earlier releases of transformers report to what is installed by default, and take the mean of each process.
+        args = transformers.TrainingArguments("out", report_to="none")
+        now = transformers.TrainingArguments.__post_init__
+
+        def before(made):
+            now(made)
+            made.report_to = ["tensorboard"]
+            made.average_tokens_across_devices = False
+
+        with mock.patch.object(transformers.TrainingArguments, "__post_init__", before):
+            arguments.check(args)
+            arguments.check(transformers.TrainingArguments("out"))
+
     def test_a_name_that_is_gone(self):
         with self.assertRaisesRegex(rekindle.Refused, "has no gone, which is the args of the job"):
             names.read(hf_train, "hf.model_init.gone.train_set")

@@ -67,7 +67,8 @@ FIELDS: dict[str, Field] = {
     "adam_beta2": _mapped("`beta2` of AdamW"),
     "adam_epsilon": _mapped("`epsilon` of AdamW"),
     "gradient_accumulation_steps": _mapped("`batch`: so many micro-batches"),
-    "average_tokens_across_devices": _mapped("true is what is done; false is refused"),
+    "average_tokens_across_devices": _mapped("true is what is done: the loss is the mean over all tokens of a step; "
+                                             "false is refused"),
     "max_grad_norm": _mapped("`clip_norm`"),
     "label_smoothing_factor": _mapped("the loss, by the Trainer's own LabelSmoother"),
     "bf16": _mapped("`precision=\"bf16\"`"),
@@ -114,7 +115,7 @@ FIELDS: dict[str, Field] = {
     "save_safetensors": _ignored("the final weights are safetensors files"),
     "save_on_each_node": _ignored("the job's store has the checkpoints"),
     "enable_jit_checkpoint": _ignored("a node that gets a notice hands its state on"),
-    "push_to_hub": _refused("load `result.state_dict()` into the module and push that"),
+    "push_to_hub": _refused("call `result.load_into(module)` and push that"),
     "hub_token": _HUB, "hub_private_repo": _HUB, "hub_model_id": _HUB, "hub_strategy": _HUB, "hub_always_push": _HUB,
     "hub_revision": _HUB,
     "load_best_model_at_end": _METRIC, "metric_for_best_model": _METRIC, "greater_is_better": _METRIC,
@@ -179,13 +180,24 @@ def text_of(value: Any) -> str:
 
 
 def changed(args: Any) -> list[str]:
-    """Returns the names of the fields that are not at their defaults."""
+    """Returns the names of the fields that are not at the defaults of TrainingArguments.
+
+    A subclass may have other defaults. A field that it alone has counts if it is not at the subclass's default."""
     if not dataclasses.is_dataclass(args) or isinstance(args, type):
         what = f"the class {args.__name__}" if isinstance(args, type) else f"of type {type(args).__name__}"
         raise Refused(f"args is {what}; give an object: transformers.TrainingArguments(...)")
-    default: Any = type(args)(output_dir=getattr(args, "output_dir", None))  # type: ignore[call-arg]
+    base = next((kind for kind in type(args).__mro__ if kind.__name__ == "TrainingArguments"), type(args))
+    folder = getattr(args, "output_dir", None)
+    own: Any = type(args)(output_dir=folder)  # type: ignore[call-arg]
+    default: Any = own if base is type(args) else base(output_dir=folder)
     return [entry.name for entry in dataclasses.fields(args)
-            if getattr(args, entry.name) != getattr(default, entry.name)]
+            if not _is_same(entry.name, getattr(args, entry.name),
+                            getattr(default if hasattr(default, entry.name) else own, entry.name))]
+
+
+def _is_same(name: str, value: Any, default: Any) -> bool:
+    # "none", which becomes an empty list, asks for nothing, and by default HF reports to whatever is installed.
+    return value == default or (name == "report_to" and value in (None, [], "none", ["none"]))
 
 
 def check(args: Any) -> None:
@@ -193,10 +205,8 @@ def check(args: Any) -> None:
     told = []
     for name in changed(args):
         field = FIELDS.get(name, Field("refused", "this release of Rekindle does not know it; leave it out"))
-        if field.treatment == "refused":
+        if field.treatment == "refused" or (name == "average_tokens_across_devices" and not getattr(args, name)):
             told.append(f"{name}={_shown(getattr(args, name))}: {field.text}")
-    if getattr(args, "average_tokens_across_devices", True) is not True:
-        told.append("average_tokens_across_devices=False: the loss is the mean over all tokens of a step; leave it out")
     if told:
         raise Refused("TrainingArguments has what cannot be done here: " + "; ".join(told))
 

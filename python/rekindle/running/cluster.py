@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rekindle import processes
@@ -62,6 +62,13 @@ class ProjectFolder:
             return submitted
         return self._read(self._record_name(name, "submitting")) if alone else None
 
+    def write_values(self, workers: int, values: Mapping[str, str]) -> None:
+        """Gives the nodes of the local cluster the values that jobs may take by env_from, and no others."""
+        text = "".join(f"{name}={value}\n" for name, value in values.items())
+        for node in range(1, workers + 1):
+            os.makedirs(os.path.join(self.path, "nodes", f"n{node}"), mode=0o700, exist_ok=True)
+            self._write(os.path.join("nodes", f"n{node}", "env_from"), text)
+
     def weights(self, uid: str) -> str:
         """Returns the folder for the weights of a job."""
         return os.path.join(self.path, "weights", uid)
@@ -81,7 +88,9 @@ class ProjectFolder:
         """Writes a file as a whole and returns its path. Raises Refused."""
         path = os.path.join(self.path, name)
         try:
-            with open(f"{path}.new", "w", encoding="utf-8") as file:
+            # Only this user may read it, since it may hold values from the environment.
+            with open(os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w",
+                      encoding="utf-8", errors="surrogateescape") as file:
                 file.write(text)
             os.replace(f"{path}.new", path)
         except OSError as error:
@@ -93,9 +102,13 @@ class ProjectFolder:
 class LocalCluster:
     """Is there as long as its `with` statement runs. `say` gets lines about what is waited for."""
 
-    def __init__(self, program: str, folder: ProjectFolder, workers: int, say: Callable[[str], None]) -> None:
+    def __init__(self, program: str, folder: ProjectFolder, workers: int, values: Mapping[str, str],
+                 say: Callable[[str], None]) -> None:
+        """`values` are for variables that jobs name by env_from."""
         self._program = program
+        self._project = folder
         self._folder = folder.path
+        self._values = values
         self._workers = workers
         self._say = say
         self._held: int | None = None
@@ -108,6 +121,7 @@ class LocalCluster:
         try:
             self._held = self._hold()
             self._await_earlier()
+            self._project.write_values(self._workers, self._values)
             self._start()
         except BaseException:
             self._stop()

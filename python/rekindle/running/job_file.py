@@ -20,10 +20,13 @@ _BATCH = Limit(1, 16_777_216, whole=True)
 _MICRO_BATCH = Limit(1, 8000, whole=True)
 _WORKERS = Limit(1, MOST_WORKERS, whole=True)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 # These are the arguments from which fields of a job come, for messages about a job that differs from an earlier one.
 _ARGUMENTS = {"training.steps": "steps", "training.global_batch": "batch", "training.micro_batch": "micro_batch",
               "training.precision": "precision", "training.reduce": "reduce", "training.clip_norm": "clip_norm",
-              "training.evaluate_every": "evaluate_every", "model.python": "task", "model.folder": "folder",
+              "training.evaluate_every": "evaluate_every",
+              "training.evaluate_micro_batches": "evaluate_micro_batches", "model.env_from": "env_from",
+              "model.python": "task", "model.folder": "folder",
               "model.bundle": "folder", "model.data_workers": "data_workers"}
 
 
@@ -42,8 +45,10 @@ class Wanted:
     seed: Any = 1
     clip_norm: Any = None
     evaluate_every: Any = None
+    evaluate_micro_batches: Any = None
     checkpoint: Any = None
     data_workers: Any = None
+    env_from: Any = ()
     name: Any = None
 
 
@@ -58,7 +63,13 @@ def describe(place: Place, wanted: Wanted) -> dict[str, Any]:
         training["clip_norm"] = Limit(0, 1_000_000).check("clip_norm", wanted.clip_norm)
     if wanted.evaluate_every is not None:
         training["evaluate_every"] = Limit(0, 100_000_000, whole=True).check("evaluate_every", wanted.evaluate_every)
+    if wanted.evaluate_micro_batches is not None:
+        training["evaluate_micro_batches"] = Limit(1, MOST_MICRO_BATCHES, whole=True).check(
+            "evaluate_micro_batches", wanted.evaluate_micro_batches)
     model: dict[str, Any] = {"python": place.task, "folder": place.folder}
+    names = _variables(wanted.env_from)
+    if names:
+        model["env_from"] = names
     if wanted.data_workers is not None:
         model["data_workers"] = Limit(1, 64, whole=True).check("data_workers", wanted.data_workers)
     spec: dict[str, Any] = {
@@ -70,6 +81,16 @@ def describe(place: Place, wanted: Wanted) -> dict[str, Any]:
     if checkpoint:
         spec["checkpoint"] = checkpoint
     return {"name": _name(wanted.name, place), "spec": spec}
+
+
+def _variables(names: Any) -> list[str]:
+    if isinstance(names, (str, bytes)) or not isinstance(names, (list, tuple, set, frozenset)):
+        raise Refused(f"env_from is {_described(names)}; give a list of names of variables, such as ['HF_HOME']")
+    for name in names:
+        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+            raise Refused("env_from has what is no name of a variable; give names alone, such as ['HF_HOME'], and set "
+                          "their values in the environment")
+    return sorted(set(names))
 
 
 def _workers(workers: Any) -> tuple[int, int]:

@@ -32,7 +32,8 @@ class Result:
     `digest` is the hash of the final weights, moments and place in the data: equal digests mean equal bits. `losses`
     and `validation` are lists of (step, loss), which are thinned to 400 points where there are more steps.
     `checkpoint` is the path or URI of the final checkpoint, and `path` the folder with its weights as safetensors
-    files. Both are None where there are no weights."""
+    files. Both are None where there are no weights. `folder` is the one in which the run has kept its state, and the
+    output of the workers below `nodes/*/logs` if it has trained on this machine."""
 
     name: str
     uid: str
@@ -41,6 +42,7 @@ class Result:
     validation: list[tuple[int, float]]
     checkpoint: str | None
     path: str | None
+    folder: str = ""
     # `missing` says why there are no weights.
     missing: str = ""
 
@@ -56,11 +58,28 @@ class Result:
         """Returns the weights and persistent buffers by the names that they have in the module.
 
         Frozen parameters, which training does not change, are not among them, and a tied tensor is there once, under
-        its first name. So `module.load_state_dict(result.state_dict(), strict=False)` completes a module that task()
-        has made. Raises Refused where no weights were kept."""
+        its first name. Raises Refused where no weights were kept."""
         if self.path is None:
             raise Refused(f"there are no weights of job {self.name}: {self.missing}")
         return read_weights(self.path)
+
+    def load_into(self, module: torch.nn.Module) -> None:
+        """Puts the weights and persistent buffers into a module like the one that task() makes.
+
+        It may be compiled, or be the one inside of a compiled one. Raises Refused where the module has no place for a
+        tensor, or no weights were kept."""
+        from rekindle.layout import plain
+
+        own = {plain(name): tensor for name, tensor in module.state_dict().items()}
+        trained = self.state_dict()
+        for name, values in trained.items():
+            place = own.get(name)
+            if place is None or place.shape != values.shape:
+                has = "no such tensor" if place is None else f"one of the shape {list(place.shape)}"
+                raise Refused(f"job {self.name} has trained {name} of the shape {list(values.shape)}, and the module "
+                              f"{type(module).__name__} has {has}; give a module like the one that task() makes")
+        for name, values in trained.items():
+            own[name].copy_(values)
 
 
 def read_weights(folder: str) -> dict[str, torch.Tensor]:

@@ -9,10 +9,11 @@ import re
 import selectors
 import shutil
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rekindle.errors import Refused
+from rekindle.errors import Refused, inside
 from rekindle.running import job_file, programs
 from rekindle.running.cluster import LocalCluster, ProjectFolder
 from rekindle.running.place import Place
@@ -113,9 +114,12 @@ class Session:
         if told:
             more = f" and {len(told) - 3} more" if len(told) > 3 else ""
             raise Refused(f"job {name} was begun with other arguments: {'; '.join(told[:3])}{more}; {ways}")
-        if record["source"] != _hash(place.file):
-            self._progress.say(f"{os.path.basename(place.file)} has changed since job {name} was begun; what is done "
-                               "already was done by the earlier lines, and fresh=True trains anew")
+        before = record.get("sources", {})
+        changed = [file for file, now in _sources(place).items() if before.get(file, "") != now]
+        if changed:
+            have = f"{_some(changed)} {'have' if len(changed) > 1 else 'has'}"
+            self._progress.say(f"{have} changed since job {name} was begun; what is done already was done by the "
+                               "earlier lines, and fresh=True trains anew")
 
     def _record(self, earlier: dict[str, Any]) -> dict[str, Any]:
         """Returns what was submitted from this folder as that job. Refuses a job that somebody else has submitted."""
@@ -228,7 +232,8 @@ class Session:
             if path is None:
                 self._progress.say(f"there are no weights of job {job['name']}: {missing}")
         return Result(job["name"], job["uid"], str(status["state_digest"]), curve(status["loss_curve"]),
-                      curve(status["validation_curve"]), checkpoint, path, "" if path else missing)
+                      curve(status["validation_curve"]), checkpoint, path, self._folder.path,
+                      "" if path else missing)
 
     def _export(self, job: Mapping[str, Any]) -> tuple[str, str]:
         """Writes the final weights. Returns the place of the checkpoint, and the folder of the weights."""
@@ -252,7 +257,7 @@ class Session:
 
 def submit(client: Client, folder: ProjectFolder, place: Place, job: dict[str, Any]) -> dict[str, Any]:
     """Returns the submitted job. Raises Refused where the coordinator refuses it, and ProgramError."""
-    record = {"job": job, "source": _hash(place.file)}
+    record = {"job": job, "sources": _sources(place)}
     path = folder.begin_submit(job, record)
     try:
         submitted = client.call("submit", path)
@@ -262,6 +267,19 @@ def submit(client: Client, folder: ProjectFolder, place: Place, job: dict[str, A
         raise
     folder.end_submit(job["name"], {**record, "uid": submitted["uid"]})
     return submitted
+
+
+def _sources(place: Place) -> dict[str, str]:
+    """Returns a hash of the task's file and of each module in its folder that this process has imported, by name."""
+    root = os.path.join(os.path.realpath(place.folder), "")
+    files = {os.path.realpath(getattr(module, "__file__", None) or place.file) for module in list(sys.modules.values())}
+    return {os.path.relpath(file, root): _hash(file)
+            for file in sorted({os.path.realpath(place.file), *(file for file in files if inside(file, root))})}
+
+
+def _some(names: Sequence[str]) -> str:
+    """Returns the first names, for a message."""
+    return ", ".join(names[:3]) + (" and more" if len(names) > 3 else "")
 
 
 def _hash(path: str) -> str:

@@ -50,6 +50,15 @@ def iterable():
     return of(data=Stream())
 
 
+def splits():
+    return of(data={"train": [1, 2], "test": [3]})
+
+
+def reads():
+    with open("data/nothing.csv") as file:
+        return of(data=file.readlines())
+
+
 def loader():
     return of(data=torch.utils.data.DataLoader([1, 2]))
 

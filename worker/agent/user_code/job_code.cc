@@ -250,6 +250,7 @@ void JobCode::StartWarm(Entry& entry, double now) {
       WarmProcess::Start({.interpreter = entry.setting->interpreter,
                           .task = spec.model().python(),
                           .folder = entry.setting->task_folder,
+                          .seed = static_cast<uint64_t>(spec.seed()),
                           .socket = SocketOf(entry.record.job_uid),
                           .environment = user_code::EnvironmentOf(*entry.setting, own, PinnedFor(spec), *values),
                           .confinement = *std::move(confinement)});

@@ -18,6 +18,8 @@ namespace rekindle::agent {
 
 struct WarmOptions {
   std::string interpreter, task, folder;
+  // `seed` is the job's. What the imports of the task draw follows from it.
+  uint64_t seed = 0;
   // The process listens at `socket`.
   std::string socket;
   // `environment` is the whole environment of the process.

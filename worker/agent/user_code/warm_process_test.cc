@@ -39,6 +39,7 @@ class Warm : public ::testing::Test {
     return {.interpreter = kPython,
             .task = "train:task",
             .folder = "/job",
+            .seed = 7,
             .socket = temporary_.path() + "/s",
             .environment = {"PYTHONPATH=" + temporary_.path(), "PYTHONDONTWRITEBYTECODE=1"}};
   }
@@ -73,7 +74,7 @@ TEST_F(Warm, ATrainerCanConnectAtOnceAndTheProcessGetsNothingButItsDescriptors) 
   const common::UniqueFd line = Connect();
   // The last seven numbers are the descriptors that the process has: stdin, stdout, stderr, the listener, the pidfd,
   // the connection and the listing itself.
-  EXPECT_EQ(Receive(line), "--listen 3 --agent-pidfd 4 --folder /job --task train:task 0 1 2 3 4 5 6");
+  EXPECT_EQ(Receive(line), "--listen 3 --agent-pidfd 4 --folder /job --task train:task --seed 7 0 1 2 3 4 5 6");
   auto adopted = WarmProcess::Adopt(warm->identity());
   ASSERT_TRUE(adopted.ok()) << adopted.status();
   EXPECT_LT(End(*warm), 1.5) << "it ends at SIGTERM";

@@ -105,6 +105,14 @@ absl::Status Admit(const JobFacts& job, Description* description) {
       "a number instead of auto");
 }
 
+absl::Status MayEvaluate(const Description& description, int64_t evaluate_every) {
+  if (evaluate_every == 0 || description.validation_samples > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("training.evaluate_every is ", evaluate_every,
+                   ", and the task has no validation data; give the Task validation=, or leave "
+                   "training.evaluate_every out"));
+}
+
 absl::Status MayResize(const Description& description, int before, int now) {
   if (!description.couples_samples || before == now) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

@@ -30,6 +30,9 @@ struct JobFacts {
 // Returns RESOURCE_EXHAUSTED if the module cannot have room in the trainer's memory.
 absl::Status Admit(const JobFacts& job, Description* description);
 
+// Returns INVALID_ARGUMENT if the job evaluates every so many steps, and the task has nothing to evaluate on.
+absl::Status MayEvaluate(const Description& description, int64_t evaluate_every);
+
 // Returns INVALID_ARGUMENT if micro-batches of `before` samples must not be cut into such of `now` samples.
 absl::Status MayResize(const Description& description, int before, int now);
 

@@ -85,6 +85,16 @@ TEST(AdmissionTest, CoupledSamplesNeedASizeThatStays) {
   EXPECT_TRUE(Admit({.tries_sizes = true}, &free).ok());
 }
 
+TEST(AdmissionTest, WithoutValidationDataNothingCanBeEvaluated) {
+  Description description = Described();
+  EXPECT_TRUE(MayEvaluate(description, 0).ok());
+  const absl::Status refused = MayEvaluate(description, 10);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("no validation data; give the Task validation="));
+  description.validation_samples = 1;
+  EXPECT_TRUE(MayEvaluate(description, 10).ok());
+}
+
 TEST(AdmissionTest, AModuleThatCannotHaveRoomIsRefused) {
   Description description = Described();
   // 17 values need 28 bytes each.

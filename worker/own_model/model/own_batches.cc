@@ -16,6 +16,8 @@ namespace {
 
 // Data that differ in few samples are found by the checked sample of a step.
 constexpr int64_t kHashedSamples = 64;
+// The key of the order of the validation samples, which is the same for every job.
+constexpr uint64_t kValidationOrder = 0x76616C6964617465;
 
 }  // namespace
 
@@ -99,9 +101,12 @@ int OwnBatches::validation_micro_batches() const {
 train::MicroBatch OwnBatches::Validation(int index) {
   const int64_t first = int64_t{index} * shape_.micro_batch;
   const int64_t end = std::min(first + shape_.micro_batch, model_.description().validation_samples);
-  train::MicroBatch batch{
-      .index = index, .samples = std::vector<int64_t>(static_cast<size_t>(end - first)), .first = first};
-  std::iota(batch.samples.begin(), batch.samples.end(), first);
+  train::MicroBatch batch{.index = index, .first = first};
+  // A Dataset may be sorted, and an evaluation may read its first micro-batches alone.
+  const data::Permutation order(kValidationOrder, 0, static_cast<uint64_t>(model_.description().validation_samples));
+  for (int64_t at = first; at < end; ++at) {
+    batch.samples.push_back(static_cast<int64_t>(order(static_cast<uint64_t>(at))));
+  }
   batch.sequences = static_cast<int>(batch.samples.size());
   return batch;
 }

@@ -106,6 +106,26 @@ TEST_F(OwnModelTest, ASampleThatIsAnotherOneWhenItIsReadAgainIsRefusedInAnExactJ
   EXPECT_EQ(*sizes, *FingerprintOf(*model_, 7, false)) << "their number alone counts";
 }
 
+TEST_F(OwnModelTest, AnEvaluationDoesNotBeginWithTheBeginOfTheDataset) {
+  Open("models:perceptron");
+  std::vector<std::vector<int64_t>> read;
+  for (const uint64_t seed : {7, 8}) {
+    const auto batches = OwnBatches::Create(*model_, {.seed = seed, .global_batch = 10, .micro_batch = 5}, true);
+    ASSERT_TRUE(batches.ok()) << batches.status();
+    ASSERT_EQ((*batches)->validation_micro_batches(), 3);
+    std::vector<int64_t>& samples = read.emplace_back();
+    for (int index = 0; index < 3; ++index) {
+      const train::MicroBatch batch = (*batches)->Validation(index);
+      EXPECT_EQ(batch.sequences, index < 2 ? 5 : 2);
+      samples.insert(samples.end(), batch.samples.begin(), batch.samples.end());
+    }
+  }
+  EXPECT_EQ(read[0], read[1]) << "evaluations of two jobs can be compared";
+  EXPECT_FALSE(std::is_sorted(read[0].begin(), read[0].end()));
+  std::sort(read[0].begin(), read[0].end());
+  for (int64_t sample = 0; sample < 12; ++sample) EXPECT_EQ(read[0][static_cast<size_t>(sample)], sample);
+}
+
 TEST_F(OwnModelTest, TwoMicroBatchesOfAStepHashOneSample) {
   Open("reading:task");
   const auto batches = OwnBatches::Create(*model_, {.seed = 7, .global_batch = 12, .micro_batch = 2}, true);

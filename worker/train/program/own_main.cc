@@ -122,7 +122,9 @@ absl::StatusOr<std::unique_ptr<Model>> OwnRuntime::OpenModel(const Flags& flags,
 
 absl::StatusOr<data::OpenedData> OwnRuntime::OpenData(const Flags&, const TrainerJob& job) {
   if (micro_batch_ == 0) micro_batch_ = job.spec.micro_batch;
-  const absl::Status fits = own_model::MayResize(model_->description(), micro_batch_, job.spec.micro_batch);
+  const own_model::Description& described = model_->description();
+  absl::Status fits = own_model::MayEvaluate(described, job.spec.evaluate_every);
+  if (fits.ok()) fits = own_model::MayResize(described, micro_batch_, job.spec.micro_batch);
   if (!fits.ok()) return fits;
   auto batches = own_model::OwnBatches::Create(
       *model_, {.seed = job.spec.seed, .global_batch = job.spec.global_batch, .micro_batch = job.spec.micro_batch},
@@ -133,7 +135,6 @@ absl::StatusOr<data::OpenedData> OwnRuntime::OpenData(const Flags&, const Traine
     if (!samples.ok()) return samples.status();
     samples_ = *std::move(samples);
   }
-  const own_model::Description& described = model_->description();
   // Jobs of every kind of sum compare this, and only exact ones the probe. Each member makes the initial state by
   // itself, so members with other weights, buffers, layouts or optimizer groups would train different models.
   data::OpenedData opened{.fingerprint = common::Xxh3_128Hex(absl::StrCat(samples_, "\n", described.digest, "\n",
