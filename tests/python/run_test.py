@@ -354,6 +354,7 @@ class RealTest(StandInTest):
 
     TRAIN = """
 import json
+import os
 import sys
 
 import torch
@@ -361,6 +362,7 @@ import torch
 import rekindle
 
 def task():
+    assert os.environ["TEST_VALUE"] == "of this run"
     module = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
     data = [(point, int(point.sum() > 0)) for point in torch.randn(64, 2)]
 
@@ -374,7 +376,7 @@ def task():
 if __name__ == "__main__":
     name, workers = sys.argv[1].split(":")
     result = rekindle.run(task, steps=20, batch=8, micro_batch=2, workers=int(workers), name=name, checkpoint=10,
-                          optimizer=rekindle.AdamW(0.05))
+                          optimizer=rekindle.AdamW(0.05), env_from=["TEST_VALUE"])
     print(json.dumps({"digest": result.digest, "steps": len(result.losses), "first": result.losses[0][1],
                       "last": result.losses[-1][1], "names": sorted(result.state_dict())}))
 """
@@ -384,7 +386,7 @@ if __name__ == "__main__":
         told = subprocess.run([program, "up", "--help"], capture_output=True, text=True, check=True).stdout
         if "--python" not in told:
             self.skipTest(f"{program} does not train models of users")
-        with mock.patch.dict(os.environ, {"REKINDLE_BIN": os.path.dirname(program)}):
+        with mock.patch.dict(os.environ, {"REKINDLE_BIN": os.path.dirname(program), "TEST_VALUE": "of this run"}):
             results = []
             for run in ("two:2", "one:1"):
                 done = subprocess.run(self.script(self.TRAIN, run), capture_output=True, text=True, check=False)
