@@ -55,8 +55,7 @@ class ArrowUpload : public ObjectClient::Upload {
   ArrowUpload(std::string what, std::shared_ptr<arrow::io::OutputStream> stream)
       : what_(std::move(what)), stream_(std::move(stream)) {}
   ~ArrowUpload() override {
-    // If the upload is not finished, its stream is aborted, because otherwise it would complete the object when it is
-    // destroyed.
+    // The stream of an upload that is not finished is aborted, because its destructor would complete the object.
     if (!finished_ && !stream_->Abort().ok()) return;
   }
 

@@ -31,7 +31,8 @@ HttpAnswer Refusal(int status, const std::string& why) { return {status, {{"cont
 
 }  // namespace
 
-// Uses cpp-httplib's parser and writer of HTTP. Its own sockets have no limit in time or in the number of headers.
+// Uses only the parser and the writer of HTTP of cpp-httplib. The connections are HttpConnections, because the sockets
+// of cpp-httplib limit neither the time of a request nor the number of its headers.
 class HttpServer::Parser final : public httplib::Server {
  public:
   explicit Parser(const HttpServer* server) {

@@ -21,7 +21,7 @@ std::string DescribeBudget(const v1::Cost& cost);
 std::string DescribeOnDemand(const v1::Cost& cost);
 // Returns a text such as "0.443 kg CO2".
 std::string KgCo2(double kilograms);
-// Returns what the job emitted, and for how many node-hours that is not known.
+// Returns a text that says how much CO2 the job has emitted, and for how many node-hours that is not known.
 std::string DescribeCarbon(const v1::Cost& cost);
 // Returns the cost of machines that never registered, such as "0.19 USD in 0.250 node-hours of 1.00 machines".
 std::string DescribeNeverRegistered(const v1::NeverRegistered& sum, const std::string& currency);

@@ -15,7 +15,7 @@ def auto_job(name, text, **training):
 
 
 def trials(cluster):
-    """Returns the pids of the processes that try a size of the micro-batch now."""
+    """Returns the pids of the processes that are trying a size of the micro-batch."""
     return [pid for node in cluster.nodes.values() for pid, argv in processes(str(node.dir))
             if "--try-micro-batch" in argv]
 

@@ -22,7 +22,7 @@ ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
 
 
 def error_message(stderr):
-    """Returns the message of an error of `rekindle ... -o json`. Warnings may stand before it."""
+    """Returns the message of the error that `rekindle ... -o json` has printed. Warnings may come before it."""
     try:
         return json.loads(stderr.strip().rpartition("\n")[2])["error"]["message"]
     except (ValueError, KeyError, TypeError):

@@ -3,7 +3,7 @@ import json
 
 
 class Timelines:
-    """Reads the timelines of a folder, each time only what is new."""
+    """Reads the timelines in a folder. Each call reads only the lines that are new."""
 
     def __init__(self, folder):
         self.folder = folder

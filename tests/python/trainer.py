@@ -1,5 +1,5 @@
-"""Speaks the trainer's side of the protocol with a model process, as the C++ trainer does, and says it as tests need
-it."""
+"""Plays the trainer's side of the protocol with a model process. It is a rekindle.peer.Peer with what tests need: short
+deadlines, gradients by the name of the parameter, and failures that are returned and not raised."""
 
 import os
 import pathlib

@@ -221,8 +221,8 @@ void RefreshSought(const Turn& turn, double now) {
   std::set<std::string> doubted;
   const double begins = turn.state.started + turn.state.tunables.reconnect_seconds;
   if (now < begins) {
-    // Before `begins` nobody is sought, because trainers may still be on their way back to the restarted coordinator.
-    // At `begins` the core looks for missing members even if no report arrives that would make it do so.
+    // Before `begins` no missing member is searched for, because trainers may still be on their way back to the
+    // restarted coordinator. At `begins` the core searches even if no report arrives.
     turn.state.watch_nodes_at = std::min(turn.state.watch_nodes_at, begins);
     return;
   }

@@ -54,7 +54,8 @@ class Cycle {
     double& at = turn_.state.plan_at;
     at = std::min({at, view_.look_at, OrderPools(turn_, view_, missing, why_)});
     for (size_t j = 0; j < view_.jobs.size(); ++j) {
-      // Jobs whose plans change with time are planned again soon, even if they have nothing yet and wait.
+      // A job whose plan may change as time passes is planned again within `planning_seconds`, also while it waits for
+      // its first units.
       const Job& job = *view_.jobs[j].job;
       const bool wants = view_.demands[j].view != nullptr && view_.demands[j].demand.min > 0;
       if (IsTimely(job) && (wants || !job.wishes.units.empty())) {

@@ -8,7 +8,7 @@
 namespace rekindle::core {
 
 enum class FaultKind {
-  // Stands for the empty word, which means that there is no fault.
+  // Stands for an empty text, which means that there is no fault.
   kNone,
   // Stands for an unknown word, which another release may have written.
   kOther,

@@ -144,7 +144,7 @@ int Threads() {
 }
 
 TEST_F(SyncTest, ThousandsOfWaitingPollsCostNoThread) {
-  // The test sends all its polls over one connection, which must allow so many calls at a time.
+  // The test sends all its polls over one connection, which must allow that many calls at a time.
   options_.rpc.max_concurrent_streams = 4096;
   Start();
   constexpr int kPolls = 2000;

@@ -13,8 +13,8 @@
 
 namespace rekindle::coordinator {
 
-// The caller keeps the ownership of the disk, which must outlive the PowerLossVfs. REQUIRES at the end of the
-// PowerLossVfs: no connection is open through it.
+// The caller keeps ownership of the disk, which must outlive the PowerLossVfs. REQUIRES when the PowerLossVfs is
+// destroyed: no connection is open through it.
 class PowerLossVfs {
  public:
   explicit PowerLossVfs(PowerLossDisk* disk);

@@ -175,7 +175,7 @@ class Run:
 
 
 def text_of(value: Any) -> str:
-    """Returns the text of an option that may be a text or a member of an enumeration."""
+    """Returns the value of an option as a text. The option may be a text or a member of an enumeration."""
     return str(getattr(value, "value", value))
 
 

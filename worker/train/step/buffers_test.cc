@@ -27,7 +27,7 @@ std::vector<float> MicroBatchOf(const ParameterLayout& layout, int index) {
   return testing::RandomGradient(layout, 3, 100 + index);
 }
 
-// Returns the sums of all micro-batches, which are distributed over `ranks` accumulators.
+// Distributes all micro-batches over `ranks` accumulators. Returns the sums of their gradients.
 GradientBuffer SumsOf(const ParameterLayout& layout, const TrainState& state, int ranks) {
   std::vector<int64_t> sums(layout.total);
   const auto buckets = CutIntoBuckets(layout, layout.total);
