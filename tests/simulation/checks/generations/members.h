@@ -16,7 +16,7 @@ class MembersCheck final : public TurnObserver {
       : world_(world), journal_(journal), coordinator_(coordinator) {}
 
   void TurnDecided(const Turn&) override {
-    if (world_.now() > decided_at_ + kLongestPause) decides_since_ = world_.now();
+    if (!coordinator_.Answers() || world_.now() > decided_at_ + kLongestPause) decides_since_ = world_.now();
     decided_at_ = world_.now();
   }
   void JobSaved(const SimJob& job, const v1::JobRecord& before, const v1::JobRecord& now) override;
@@ -38,7 +38,8 @@ class MembersCheck final : public TurnObserver {
   // The generations that are being saved were decided at `decided_at_`.
   double decided_at_ = 0;
   // The coordinator has decided without a long pause since `decides_since_`. In a pause, for example because the
-  // database cannot be written, it takes in nothing that it hears.
+  // database cannot be written, it takes in nothing that it hears. While it listens first, it keeps what it hears, and
+  // takes all of that in at the end.
   double decides_since_ = 0;
 };
 
