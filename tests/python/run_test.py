@@ -191,8 +191,12 @@ class RunTest(StandInTest):
             self.assertEqual(values.stat().st_mode & 0o777, 0o600)
         with self.assertRaisesRegex(rekindle.Refused, "env_from has TEST_ONE, which is not set here"):
             self.run_task(env_from=["TEST_ONE"])
-        self.run_task(workers=2, name="other")
-        self.assertEqual(values.read_text(), "")
+        # A job that an earlier run has left goes on beside another one, also on a node that is new.
+        with mock.patch.dict(os.environ, {"TEST_TWO": "3"}):
+            self.run_task(workers=3, micro_batch=2, name="other", env_from=["TEST_TWO"])
+        for node in ("n1", "n2", "n3"):
+            values = pathlib.Path(result.folder, "nodes", node, "env_from")
+            self.assertEqual(values.read_text(), "TEST_ONE=a b=c\nTEST_TWO=3\n")
 
     def test_a_cluster_that_is_there(self):
         result, _ = self.run_task(cluster="127.0.0.1:1")

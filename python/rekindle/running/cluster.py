@@ -63,8 +63,20 @@ class ProjectFolder:
         return self._read(self._record_name(name, "submitting")) if alone else None
 
     def write_values(self, workers: int, values: Mapping[str, str]) -> None:
-        """Gives the nodes of the local cluster the values that jobs may take by env_from, and no others."""
-        text = "".join(f"{name}={value}\n" for name, value in values.items())
+        """Gives the nodes of the local cluster the values that jobs take by env_from.
+
+        Those of earlier runs stay, because a job that such a run has left goes on in this one."""
+        known: dict[str, str] = {}
+        with contextlib.suppress(FileNotFoundError), open(
+                os.path.join(self.path, "nodes", "n1", "env_from"), encoding="utf-8", errors="surrogateescape",
+                newline="\n") as file:
+            for line in file:
+                name, _, value = line.rstrip("\n").partition("=")
+                known[name] = value
+        known.update(values)
+        if not known:
+            return
+        text = "".join(f"{name}={value}\n" for name, value in sorted(known.items()))
         for node in range(1, workers + 1):
             os.makedirs(os.path.join(self.path, "nodes", f"n{node}"), mode=0o700, exist_ok=True)
             self._write(os.path.join("nodes", f"n{node}", "env_from"), text)
