@@ -112,8 +112,7 @@ TEST_P(Confined, TheMemoryOfAnotherJobIsNotItsOwn) {
   EXPECT_EQ(Raises(absl::StrCat("open('/proc/", pid, "/environ')")), "PermissionError");
   EXPECT_EQ(Raises(absl::StrCat("os.kill(", pid, ", signal.SIGKILL)")), "PermissionError");
   EXPECT_TRUE(KillAll(other_.uid).ok());
-  while (!process.Exited()) usleep(1000);
-  EXPECT_EQ(process.Reap()->code, -SIGKILL);
+  EXPECT_EQ(AwaitExit(process)->code, -SIGKILL);
 }
 
 TEST_P(Confined, ItConnectsToNoServiceOfTheNode) {
@@ -255,8 +254,7 @@ TEST_P(Confined, WhoStopsAllOfItsUserKeepsNobodyWaiting) {
     while (CountProcesses(job_.uid) == 0) usleep(1000);
     for (int ask = 0; ask < 200; ++ask) EXPECT_TRUE(CheckReach(job_.uid, {kPython, kPython, kPython, kPython}).ok());
     EXPECT_TRUE(KillAll(job_.uid).ok());
-    while (!process->Exited()) usleep(1000);
-    EXPECT_TRUE(process->Reap().ok());
+    EXPECT_TRUE(AwaitExit(*process).ok());
   }
 }
 
@@ -296,8 +294,7 @@ TEST_P(Confined, WhoForksForEverIsKilled) {
   EXPECT_TRUE(KillAll(job_.uid).ok());
   const auto process = common::Process::Open(child->identity());
   ASSERT_TRUE(process.ok());
-  while (!process->Exited()) usleep(1000);
-  EXPECT_TRUE(process->Reap().ok());
+  EXPECT_TRUE(AwaitExit(*process).ok());
   for (int i = 0; i < 5000 && CountProcesses(job_.uid) > 0; ++i) usleep(1000);
   EXPECT_EQ(CountProcesses(job_.uid), 0);
   EXPECT_TRUE(other->identity().Alive()) << "other users' processes go on";

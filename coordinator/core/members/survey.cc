@@ -87,6 +87,10 @@ bool AgentHeard(const State& state, const std::string& node, double since) {
   return it != state.nodes.end() && it->second.heard > since;
 }
 
+std::string NotHeard(const MemberView& view) {
+  return absl::StrCat("trainer ", ShortName(view.member->trainer()), " was not heard of any more");
+}
+
 void JudgeSilence(const State& state, const Job& job, const Evidence& evidence, MemberView& view) {
   const Tunables& tunables = state.tunables;
   const std::string name = ShortName(view.member->trainer());
@@ -100,8 +104,8 @@ void JudgeSilence(const State& state, const Job& job, const Evidence& evidence, 
   const bool had_its_time = GoneAt(state, job, view.trainer) <= since;
   const bool stayed_silent = had_its_time || (!heard && since == job.regroup.heard_again);
   view.kind = WordOf(stayed_silent ? FaultKind::kNodeKilled : FaultKind::kTrainerFrozen);
-  view.cause = stayed_silent ? absl::StrCat("trainer ", name, " was not heard of any more")
-                             : absl::StrCat("trainer ", name, " did not answer within ", Seconds(deadline));
+  view.cause =
+      stayed_silent ? NotHeard(view) : absl::StrCat("trainer ", name, " did not answer within ", Seconds(deadline));
   if (had_its_time) {
     view.give_up_at = since;
   } else if (!heard && word.waited) {
@@ -203,7 +207,7 @@ void LeaveOutSilent(const State& state, const Job& job, double now, std::vector<
     if (now < GoneAt(state, job, view.trainer)) continue;
     view.standing = Standing::kLeftOut;
     view.kind = WordOf(FaultKind::kNodeKilled);
-    view.cause = absl::StrCat("trainer ", ShortName(view.member->trainer()), " was not heard of any more");
+    view.cause = NotHeard(view);
     view.by_silence = true;
   }
 }

@@ -112,12 +112,11 @@ class Session:
         record = self._record(earlier)
         told = job_file.differences(record["job"], job)
         if told:
-            more = f" and {len(told) - 3} more" if len(told) > 3 else ""
-            raise Refused(f"job {name} was begun with other arguments: {'; '.join(told[:3])}{more}; {ways}")
+            raise Refused(f"job {name} was begun with other arguments: {_some(told, '; ')}; {ways}")
         before = record.get("sources", {})
         changed = [file for file, now in _sources(place).items() if before.get(file, "") != now]
         if changed:
-            have = f"{_some(changed)} {'have' if len(changed) > 1 else 'has'}"
+            have = f"{_some(changed, ', ')} {'have' if len(changed) > 1 else 'has'}"
             self._progress.say(f"{have} changed since job {name} was begun; what is done already was done by the "
                                "earlier lines, and fresh=True trains anew")
 
@@ -272,14 +271,14 @@ def submit(client: Client, folder: ProjectFolder, place: Place, job: dict[str, A
 def _sources(place: Place) -> dict[str, str]:
     """Returns a hash of the task's file and of each module in its folder that this process has imported, by name."""
     root = os.path.join(os.path.realpath(place.folder), "")
-    files = {os.path.realpath(getattr(module, "__file__", None) or place.file) for module in list(sys.modules.values())}
-    return {os.path.relpath(file, root): _hash(file)
-            for file in sorted({os.path.realpath(place.file), *(file for file in files if inside(file, root))})}
+    imported = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    files = {os.path.realpath(file) for file in (place.file, *imported) if file}
+    return {os.path.relpath(file, root): _hash(file) for file in sorted(files) if inside(file, root)}
 
 
-def _some(names: Sequence[str]) -> str:
-    """Returns the first names, for a message."""
-    return ", ".join(names[:3]) + (" and more" if len(names) > 3 else "")
+def _some(texts: Sequence[str], between: str) -> str:
+    """Returns the first texts, for a message."""
+    return between.join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
 
 
 def _hash(path: str) -> str:

@@ -52,10 +52,7 @@ class CodeWatch : public user_code::ConfinedTest {
                                   .boot_id = common::BootId()};
     ASSERT_TRUE(ReplaceFile(dir_ + "/trainers/0.json", ToJson(record)).ok());
   }
-  static void AwaitEnd(const common::Process& process) {
-    while (!process.Exited()) usleep(1000);
-    EXPECT_EQ(process.Reap()->code, -SIGKILL);
-  }
+  static void AwaitEnd(const common::Process& process) { EXPECT_EQ(user_code::AwaitExit(process)->code, -SIGKILL); }
 
   std::optional<NodeFolder> folder_;
   std::string dir_;

@@ -49,15 +49,13 @@ TEST_F(IsolatedJobCode, AJobHasAnIdAndACopyOfItsBundleAndLeavesNothing) {
 
   const common::Process of_one = Sleeper(one), of_two = Sleeper(two);
   code.Keep({"second"}, common::SteadySeconds());
-  while (!of_one.Exited()) usleep(1000);
-  EXPECT_TRUE(of_one.Reap().ok());
+  EXPECT_TRUE(user_code::AwaitExit(of_one).ok());
   AwaitRemoval(one.folder);
   EXPECT_FALSE(of_two.Exited());
   EXPECT_TRUE(std::filesystem::exists(two.folder));
   EXPECT_FALSE(code.SettingOf("first").has_value());
   LeaveAll(code);
-  while (!of_two.Exited()) usleep(1000);
-  EXPECT_TRUE(of_two.Reap().ok());
+  EXPECT_TRUE(user_code::AwaitExit(of_two).ok());
   AwaitRemoval(two.folder);
   EXPECT_THAT(Records(), IsEmpty());
 }
@@ -103,8 +101,7 @@ TEST_F(IsolatedJobCode, TheNextAgentKnowsWhatIsThereAndRemovesWhatIsNobodys) {
   EXPECT_EQ(code.SettingOf("job")->uid, before.uid);
   EXPECT_FALSE(process.Exited());
   LeaveAll(code);
-  while (!process.Exited()) usleep(1000);
-  EXPECT_TRUE(process.Reap().ok());
+  EXPECT_TRUE(user_code::AwaitExit(process).ok());
   AwaitRemoval(before.folder);
 }
 
@@ -141,8 +138,7 @@ TEST_F(IsolatedJobCode, AfterABootAnIdOfTheBootBeforeIsLeftAlone) {
   ASSERT_TRUE(code.Prepare(desired).ok());
   EXPECT_NE(code.SettingOf("job")->uid, before.uid);
   EXPECT_TRUE(user_code::KillAll(before.uid).ok());
-  while (!process.Exited()) usleep(1000);
-  EXPECT_TRUE(process.Reap().ok());
+  EXPECT_TRUE(user_code::AwaitExit(process).ok());
 }
 
 // Takes from this thread, for a while, the right to become another user.
@@ -180,8 +176,7 @@ TEST_F(IsolatedJobCode, WhatCannotBeKilledIsNotForgotten) {
   EXPECT_THAT(Records(), SizeIs(1));
   EXPECT_TRUE(std::filesystem::exists(setting.folder));
   LeaveAll(code);
-  while (!process.Exited()) usleep(1000);
-  EXPECT_TRUE(process.Reap().ok());
+  EXPECT_TRUE(user_code::AwaitExit(process).ok());
   AwaitRemoval(setting.folder);
 }
 

@@ -10,9 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <initializer_list>
-#include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/files/unique_fd.h"
@@ -51,15 +48,20 @@ absl::StatusOr<WarmProcess> WarmProcess::Start(const WarmOptions& options) {
   if (!nothing.valid()) return common::ErrnoError("open /dev/null");
   common::SpawnOptions spawn;
   // The numbers are those that kept descriptors get.
-  spawn.argv = {options.interpreter, "-u", "-m", "rekindle.warm"};
-  for (const auto& [flag, value] :
-       std::initializer_list<std::pair<const char*, std::string>>{{"--listen", "3"},
-                                                                  {"--agent-pidfd", "4"},
-                                                                  {"--folder", options.folder},
-                                                                  {"--task", options.task},
-                                                                  {"--seed", absl::StrCat(options.seed)}}) {
-    spawn.argv.insert(spawn.argv.end(), {flag, value});
-  }
+  spawn.argv = {options.interpreter,
+                "-u",
+                "-m",
+                "rekindle.warm",
+                "--listen",
+                "3",
+                "--agent-pidfd",
+                "4",
+                "--folder",
+                options.folder,
+                "--task",
+                options.task,
+                "--seed",
+                absl::StrCat(options.seed)};
   spawn.environment = options.environment;
   spawn.input_fd = nothing.get();
   // What an import prints is printed again where a model process starts cold. What is wrong with the imports goes to

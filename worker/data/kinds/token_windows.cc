@@ -14,7 +14,6 @@ namespace rekindle::data {
 namespace {
 
 // The key of the validation samples' order never changes, so that validation is the same in every run.
-constexpr uint64_t kValidationOrder = 0x76616C6964617465;
 
 absl::Status CheckOptions(const TokenWindowsOptions& options) {
   if (options.context < 1) {
@@ -96,7 +95,7 @@ train::MicroBatch TokenWindows::ValidationMicroBatch(int index) const {
   batch.first = first;
   int64_t end = std::min(first + options_.micro_batch, validation_samples_);
   batch.tokens.reserve(static_cast<size_t>(end - first) * (options_.context + 1));
-  Permutation order(kValidationOrder, 0, validation_samples_);
+  const Permutation order = ValidationOrder(validation_samples_);
   for (int64_t n = first; n < end; ++n) AppendWindow(validation_, static_cast<int64_t>(order(n)), &batch);
   return batch;
 }

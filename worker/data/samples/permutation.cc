@@ -31,4 +31,9 @@ uint64_t Permutation::operator()(uint64_t index) const {
   return value;
 }
 
+Permutation ValidationOrder(uint64_t size) {
+  constexpr uint64_t kSeed = 0x76616C6964617465;
+  return {kSeed, 0, size};
+}
+
 }  // namespace rekindle::data

@@ -32,6 +32,10 @@ class Permutation {
   std::array<uint64_t, kRounds> keys_;
 };
 
+// Returns the order in which evaluations read `size` validation samples. It is the same one for every job, so that
+// evaluations of several jobs can be compared. REQUIRES: 1 <= size <= 2^62.
+Permutation ValidationOrder(uint64_t size);
+
 }  // namespace rekindle::data
 
 #endif  // REKINDLE_WORKER_DATA_SAMPLES_PERMUTATION_H_

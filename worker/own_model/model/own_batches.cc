@@ -16,8 +16,6 @@ namespace {
 
 // Data that differ in few samples are found by the checked sample of a step.
 constexpr int64_t kHashedSamples = 64;
-// The key of the order of the validation samples, which is the same for every job.
-constexpr uint64_t kValidationOrder = 0x76616C6964617465;
 
 }  // namespace
 
@@ -103,7 +101,7 @@ train::MicroBatch OwnBatches::Validation(int index) {
   const int64_t end = std::min(first + shape_.micro_batch, model_.description().validation_samples);
   train::MicroBatch batch{.index = index, .first = first};
   // A Dataset may be sorted, and an evaluation may read its first micro-batches alone.
-  const data::Permutation order(kValidationOrder, 0, static_cast<uint64_t>(model_.description().validation_samples));
+  const data::Permutation order = data::ValidationOrder(static_cast<uint64_t>(model_.description().validation_samples));
   for (int64_t at = first; at < end; ++at) {
     batch.samples.push_back(static_cast<int64_t>(order(static_cast<uint64_t>(at))));
   }

@@ -2,6 +2,8 @@
 #ifndef REKINDLE_WORKER_USER_CODE_TESTING_CONFINED_TESTING_H_
 #define REKINDLE_WORKER_USER_CODE_TESTING_CONFINED_TESTING_H_
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/status/statusor.h"
+#include "common/files/unique_fd.h"
 #include "common/process/command.h"
 #include "common/process/process.h"
 #include "common/testing/temporary_folder_testing.h"
@@ -31,6 +34,11 @@ inline constexpr uid_t kTestUid = 4'199'999'000;
 // Starts a program that sleeps, as code of a user if there is a confinement, and waits until it runs. Before its exec a
 // process is not yet its user's, nor has it closed the descriptors of this one.
 inline common::Process StartSleeper(const Confinement* confinement = nullptr) {
+  // The process has the writing end until it closes all that it does not keep, right before its exec.
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const common::UniqueFd runs(ends[0]);
+  common::UniqueFd starts(ends[1]);
   common::SpawnOptions spawn;
   spawn.argv = {"/bin/sleep", "600"};
   spawn.new_session = true;
@@ -38,9 +46,17 @@ inline common::Process StartSleeper(const Confinement* confinement = nullptr) {
   auto child = common::PendingChild::Start(spawn);
   EXPECT_TRUE(child.ok()) << child.status();
   child->Release();
-  const std::string program = absl::StrCat("/proc/", child->identity().pid, "/exe");
-  while (std::filesystem::read_symlink(program).filename().string().find("sleep") == std::string::npos) usleep(1000);
+  starts.Reset();
+  char nothing = 0;
+  EXPECT_EQ(read(runs.get(), &nothing, 1), 0);
   return *common::Process::Open(child->identity());
+}
+
+// Waits until the process has ended. Returns how.
+inline absl::StatusOr<common::ExitStatus> AwaitExit(const common::Process& process) {
+  pollfd entry = {.fd = process.fd(), .events = POLLIN, .revents = 0};
+  while (poll(&entry, 1, -1) != 1) continue;
+  return process.Reap();
 }
 
 // A fixture with a folder for code of users that everybody may enter. Its tests need root.
