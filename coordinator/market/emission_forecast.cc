@@ -6,8 +6,9 @@
 namespace rekindle::market {
 namespace {
 
+// All numbers of a forecast but `kDay` were chosen by hand, and no results with other values are recorded.
 constexpr int kDay = 24;
-// A forecast uses `kDays` days of history.
+// A forecast uses `kDays` days of history, so that each day of the week is among them.
 constexpr int kDays = 7;
 // In a forecast, each day weighs `kOlderDay` times as much as the day after it.
 constexpr double kOlderDay = 0.5;

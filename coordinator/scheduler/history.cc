@@ -12,6 +12,9 @@ namespace {
 // it.
 constexpr std::array<double, 2> kLostHours = {2, 8};
 constexpr std::array<double, 2> kBackHours = {1, 4};
+// Before a loss was observed, another pool is assumed to have room in the share `kElsewhere` of all losses. That prior
+// weighs as much as `kElsewhereWeight` losses, so that the first loss alone does not decide whether a job counts on
+// other pools. Both were chosen by hand, and no results with other values are recorded.
 constexpr double kElsewhere = 0.5;
 constexpr double kElsewhereWeight = 2;
 

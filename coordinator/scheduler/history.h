@@ -14,8 +14,15 @@
 
 namespace rekindle::scheduler {
 
+// Capacity counts as old when it has been there, or away, for `kOldAfterHours` hours. A planner that knew one age alone
+// would trust capacity that has just come as much as capacity that has been there all day. The hour was chosen by hand,
+// and no results with other values are recorded.
 inline constexpr double kOldAfterHours = 1;
 
+// The slots are parted into `kQuarters` groups with hazards of their own. One group would give the last slots the
+// hazards of the first ones, which are there nearly always, and a group for each slot would see too few events to learn
+// from. The number is a part of the planner's structure, which was chosen while looking at the public traces
+// (docs/benchmarks.md). No results with other numbers are recorded.
 inline constexpr size_t kQuarters = 4;
 
 enum Age { kYoung = 0, kOld = 1 };

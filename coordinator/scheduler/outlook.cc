@@ -7,6 +7,9 @@
 namespace rekindle::scheduler {
 namespace {
 
+// An OutlookTable has `kWorkCells` cells of work and `kSlackCells` cells of slack. With fewer cells the outlook is less
+// exact, and with more its table takes longer to fill. This grid was chosen while looking at the public traces
+// (docs/benchmarks.md): elastic jobs cost a little more on them with 96 cells of work.
 constexpr int kWorkCells = 144;
 constexpr int kSlackCells = 80;
 constexpr float kForbidden = 1e9F;

@@ -12,9 +12,12 @@
 namespace rekindle::scheduler {
 namespace {
 
-// Clouds seldom refuse on-demand capacity for longer than `kMarginHours` hours.
+// Clouds seldom refuse on-demand capacity for longer than `kMarginHours` hours. The margin was chosen while looking at
+// the public traces (docs/benchmarks.md).
 constexpr double kMarginHours = 0.5;
-// A move must save more than `kMovePays` times what it costs.
+// A move must save more than `kMovePays` times what it costs. The cost is certain, but the saving is only expected,
+// because prices change and capacity is lost. The factor was chosen by hand, and no results with other values are
+// recorded.
 constexpr double kMovePays = 2;
 constexpr double kRounding = 1e-9;
 
