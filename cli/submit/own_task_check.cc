@@ -13,7 +13,7 @@
 namespace rekindle::cli {
 namespace {
 
-// Exit codes of python/rekindle/check.py.
+// These are the exit codes of python/rekindle/check.py.
 enum CheckCode { kEqual = 0, kDiffers = 1, kRefused = 2 };
 // A task may load for long, and is made anew for each play. The limit is for a check that hangs.
 constexpr double kLimitSeconds = 4 * 3600;

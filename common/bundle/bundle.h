@@ -63,8 +63,8 @@ class BundleNames {
  public:
   // Takes the next name. INVALID_ARGUMENT says that the name is bad or not behind the one before it, that a file would
   // be a folder too, that two names differ in nothing but the case of their letters, or that there are more than
-  // `kMaxBundleFolders` folders. Of two names that differ only in case there would be one file where a file system does
-  // not tell them apart.
+  // `kMaxBundleFolders` folders. Two names that differ only in case would be one file where a file system does not tell
+  // them apart.
   absl::Status Add(const std::string& name);
 
  private:

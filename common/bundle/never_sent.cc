@@ -11,15 +11,15 @@ namespace rekindle::common {
 namespace {
 
 constexpr const char* kNames[] = {
-    // Histories of repositories, which keep what was ever in them.
+    // The histories of repositories keep what was ever in them.
     ".git", ".hg", ".svn", ".jj",
-    // Settings with passwords in them.
+    // These files hold settings with passwords in them.
     ".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".pypirc", ".npmrc", ".git-credentials", ".htpasswd",
     ".vault-token", ".pgpass", ".my.cnf", "secrets.toml",
-    // Keys and certificates.
+    // These files hold keys and certificates.
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore",
     "*.kdbx", "*.ppk", "*.gpg", "*.asc",
-    // What the tools of clouds keep.
+    // The tools of clouds keep their keys here.
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".boto", ".s3cfg", ".gcloud", ".oci",
     "application_default_credentials.json", "service_account*.json", "service-account*.json", "credentials.json",
     "client_secret*.json", ".terraform", "*.tfstate", "*.tfstate.*", "kubeconfig"};

@@ -22,7 +22,7 @@ class Offers {
   int UsedSpot() const;
   void Move(int from, int to);
 
-  // Returns the spot pool with room that costs least. Of equally cheap ones it is the one whose next slot has been
+  // Returns the spot pool with room that costs least. Among equally cheap ones it is the one whose next slot has been
   // there longest, so that a zone that just failed is avoided for a while. With a `premium` above 0 it is the cleanest
   // of the pools that cost at most that share more than the cheapest. Returns `kNone` where no spot pool has room.
   int BestSpot(double premium) const;

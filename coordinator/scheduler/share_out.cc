@@ -64,8 +64,9 @@ class Sharing {
   using PoolSet = std::vector<int>;
 
   // Returns the pools in the order in which the job prefers them. Pools that take no orders come first, the fastest in
-  // front. Ordered spot pools and then ordered on-demand pools follow, by what the job's work costs in them. Of equal
-  // pools, those that run the fewest kinds of jobs come first, so that the others stay free for jobs that need them.
+  // front. Ordered spot pools and then ordered on-demand pools follow, by what the job's work costs in them. Equal
+  // pools are in the order of how many kinds of jobs they run, the fewest first, so that the others stay free for jobs
+  // that need them.
   PoolSet PreferredBy(const Demand& job) const {
     PoolSet set(pools_.size());
     std::iota(set.begin(), set.end(), 0);

@@ -36,12 +36,12 @@ struct RekindleUpdate {
   const std::int64_t* fixed;
   double scale;
   std::size_t n;
-  // The old values. A moment that the optimizer does not keep is null.
+  // These are the old values. A moment that the optimizer does not keep is null.
   const float* weights;
   const float* first_moment;
   const float* second_moment;
-  // The new values. Each array may be the one of the old values, and otherwise overlaps none of the others. Values
-  // whose array is null are not kept.
+  // These receive the new values. Each array may be the one of the old values, and otherwise overlaps none of the
+  // others. Values whose array is null are not kept.
   float* new_weights;
   float* new_first_moment;
   float* new_second_moment;

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 VERSION = 1
-# Longer JSON does not fit into a packet beside its header. Of a text that is cut, some characters are kept in any case.
+# Longer JSON does not fit into a packet beside its header. A text that is cut keeps some characters in any case.
 MOST_INLINE_JSON = 32 * 1024
 MOST_KEPT = 200
 
@@ -24,7 +24,7 @@ class Body:
 
     TYPE: ClassVar[int] = 0
     DESCRIPTORS: ClassVar[int] = 0
-    # `FORMAT` is that of the fields, in their order. Of a list it has the length, which comes last.
+    # `FORMAT` is that of the fields, in their order. For a list it has the length, which comes last.
     FORMAT: ClassVar[struct.Struct] = struct.Struct("<")
     # `LIST` is the code of the numbers of a message whose last field is a list.
     LIST: ClassVar[str] = ""

@@ -39,7 +39,7 @@ class Hasher:
         self._whole = whole
 
     def of(self, sample: Any) -> bytes:
-        """Returns BYTES bytes. Of an object of a class that is not known here the class alone counts: it may keep in
+        """Returns BYTES bytes. An object of a class that is not known here counts by its class alone: it may keep in
         its attributes what it has computed since."""
         part = _Hash(self._own, self._whole)
         part.add(sample, 0)

@@ -31,7 +31,7 @@ def say(text):
 class Chaos:
     """Plays rounds, one after the other, and sums up their outcomes.
 
-    All rounds are on `device`, and their jobs train `model`. Of what is not given, each seed draws its own."""
+    All rounds are on `device`, and their jobs train `model`. Each seed draws what is not given."""
 
     def __init__(self, device=None, model=None):
         self.device, self.model = device, model

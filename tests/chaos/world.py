@@ -146,7 +146,7 @@ class World:
         replace(self.plan_file, f"{self.plans[-1]}\n" if self.plans else "")
 
     def bring_to_store(self, folder):
-        """Moves all files from `folder` to their places in the store. Of two files with one name the newer counts."""
+        """Moves all files from `folder` to their places in the store. If two files have one name, the newer counts."""
         for path in [path for path in folder.rglob("*") if path.is_file()]:
             target = self.store / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

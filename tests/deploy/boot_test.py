@@ -233,7 +233,7 @@ class UserData(unittest.TestCase):
             self.assertEqual(subprocess.run(["sh", "-n", path]).returncode, 0)
             text = path.read_text()
             self.assertTrue(text.startswith("#!/bin/sh\n"))
-            # Of all clouds, AWS has the lowest limit on the size of user data.
+            # AWS has the lowest limit of all clouds on the size of user data.
             self.assertLess(len(text), 16384)
             written = settings_in(text)
             self.assertEqual(boot.checked(written), (name, "aws"))

@@ -251,7 +251,7 @@ def cycles(graph):
         module = module_of(path)
         for line, name in graph.direct[path]:
             other = module_of(name)
-            # Of two modules that need each other, only the later one in the alphabet gets a finding, so that they have
+            # Where two modules need each other, only the later one in the alphabet gets a finding, so that they have
             # one together.
             if other < module and not OUT_OF_PRODUCT.search(path) and module in reached(other):
                 yield Finding(path, line, f"includes {name}, and {other} needs {module}",

@@ -182,6 +182,19 @@ class Words(unittest.TestCase):
         self.assert_word(text, bad=False, path="tests/x.py")
         self.assert_word(text, bad=False, path="bench/x.py")
 
+    def test_sentences_that_begin_without_their_subject(self):
+        word = "Of"
+        for text in (f"// {word} two ranks, one connects.", f"# {word} a text some characters are kept.",
+                     f"It is cut. {word} a text", f"int a;  // {word} all ranks.", f'"""{word} one that ended."""',
+                     f"- {word} a sample the class counts.", f"**Pools.** {word} equal pools",
+                     f"| name | {word} a pool |", f"{word} ten runs, three", f"x = 1  # {word} a step",
+                     f"It ends. {word}"):
+            self.assert_word(text)
+        for fine in ("// Two of two ranks connect.", f"Concern {word}(const std::string& uid) const {{",
+                     f'"--slots", slots, "{word} each node")', f"Points {word}(values);", "// Offers are kept. Often",
+                     f"the Book {word} Pools", f"SpreadOf. {word}fers"):
+            self.assert_word(fine, bad=False)
+
     def test_words_that_only_look_alike(self):
         for text in ("mktemp rekindle-XXXXXX", "a method", "the data cursor", "GPT on bytes"):
             self.assert_word(text, bad=False)

@@ -1,4 +1,4 @@
-"""Checks for words that have no place in the project. The lists are in rot13, so this file has none."""
+"""Checks for words that have no place in the project. The lists of names are in rot13, so this file has none."""
 
 import codecs
 import re
@@ -23,6 +23,10 @@ UNFINISHED = plain(r"GBQB|SVKZR|KKK")
 # or "a/work/".
 FOLDERS = plain(r"/(jbex|ebbg)/")
 SIBLING = plain(r"\.\./funerq")
+# `OPENING` matches a sentence of a comment, docstring or document that begins with "Of". The subject of such a sentence
+# comes late, so that it has to be read twice. What is in the middle of a line begins a sentence after a full stop, a
+# comment mark or the bar of a table.
+OPENING = r'(?:^\s*(?:/{2,}|#+|<!--|"{3}|[*>-]|\d+\.)?|/{2,}|#|"{3}|\||[.!?][)"\'`*]*\s)\s*\**Of(?=\s|$)'
 
 # Each rule is (pattern, the folders where it is allowed, what is wrong, the fix).
 RULES = [
@@ -35,6 +39,7 @@ RULES = [
      "use a relative or configured path"),
     (re.compile(SIBLING), ("tests/", "bench/"), "reaches beside the checkout",
      "only tests and benches may, and skip without it"),
+    (re.compile(OPENING), (), "begins a sentence without its subject", "begin it with what it is about"),
 ]
 
 

@@ -26,7 +26,8 @@ constexpr int kMostLinks = 8;
 // An interpreter on a disk that is busy takes long to start, and that must not make code run without isolation.
 constexpr double kProbeSeconds = 60;
 
-// What any program needs. Of /etc it is what tells names, hosts, certificates and where libraries are, and no secret.
+// A job's code may read these paths, because any program needs them. Those below /etc tell names, hosts, certificates
+// and where libraries are, and hold no secret.
 constexpr const char* kSystem[] = {"/usr",
                                    "/bin",
                                    "/sbin",

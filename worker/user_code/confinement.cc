@@ -23,7 +23,7 @@ namespace {
 constexpr int kMostCapabilities = 64;
 constexpr long kJoinSessionKeyring = 1;
 constexpr uint64_t kMostSignals = 4096;
-// The kernel's own default. An agent may have no such limit, for the sake of network cards.
+// `kLockedBytes` is the kernel's own default. An agent may have no such limit, for the sake of network cards.
 constexpr uint64_t kLockedBytes = uint64_t{8} << 20;
 constexpr uint64_t kNoDump = 1;
 // A process that is to be killed may kill who comes to kill it. So many attempts are made.

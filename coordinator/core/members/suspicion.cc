@@ -63,8 +63,8 @@ std::vector<Charge> PrimaryCharges(const std::vector<Charge>& charges, const std
 
 std::optional<std::vector<Charge>> FindCharges(const Job& job, const std::vector<MemberView>& views) {
   std::vector<Charge> charges;
-  // Of members that were heard to have stopped at the same time, one that accuses nobody comes first: it has stopped by
-  // itself, and the others have lost their connections to it.
+  // Where several members were heard to have stopped at the same time, one that accuses nobody comes first: it has
+  // stopped by itself, and the others have lost their connections to it.
   std::tuple<double, bool, std::string> first(kNever, true, "");
   for (const MemberView& view : views) {
     if (view.standing != Standing::kStopped) return std::nullopt;

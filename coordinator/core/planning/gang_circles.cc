@@ -53,7 +53,7 @@ void StopInCircles(PlanView& view, std::vector<scheduler::JobPlan>& plans) {
       continue;
     }
     const auto lowest = std::min_element(movers.begin(), movers.end(), [&](size_t a, size_t b) {
-      // Of gangs of equal priority, the one that was submitted last stops first.
+      // Where gangs have equal priority, the one that was submitted last stops first.
       const auto rank = [&](size_t j) {
         return std::tuple(plans[j].allotment.taken_by == scheduler::kNone, view.demands[j].demand.priority,
                           -static_cast<int>(j));

@@ -6,7 +6,7 @@ from rekindle.checks.entropy import Draw
 from rekindle.checks.observed import Change
 from rekindle.checks.report import Cause
 
-# When something happened.
+# These texts say when something happened.
 IN_IMPORT, IN_TASK, IN_DATA, IN_FORWARD = "while it is imported", "in the task's function", "in data[i]", "in forward"
 _DRAW = ("draw with torch, numpy.random or random and no generator of your own, because Rekindle seeds these before "
          "every forward and every sample")

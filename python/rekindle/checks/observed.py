@@ -32,13 +32,14 @@ Kind = Literal["counter", "tensor", "memo", "generator", "attribute"]
 MOST_THINGS = 50_000
 MOST_SECONDS = 5.0
 MOST_DEPTH = 8
-# Of a container so many parts are looked at, and a copy is kept of one that has no more.
+# At most so many parts of a container are looked at, and a copy is kept of one that has no more.
 MOST_PARTS = 512
 # An experiment costs a forward, so it is made with so many things.
 MOST_EXPERIMENTS = 12
-# Of a tensor so many bytes are hashed, and a copy is kept of one that has no more. The others are for all together.
+# At most so many bytes of a tensor are hashed, and a copy is kept of one that has no more. The others are for all
+# together.
 MOST_BYTES, MOST_BYTES_HASHED, MOST_BYTES_KEPT = 4 << 20, 128 << 20, 64 << 20
-# Modules have these attributes from PyTorch. Of them only the hooks may hold what a user has written.
+# Modules have these attributes from PyTorch. Only the hooks among them may hold what a user has written.
 _OF_PYTORCH = set(vars(torch.nn.Module())) - {"training"}
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 # Caches of functools in these packages hold nothing of the user's.

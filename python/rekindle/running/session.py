@@ -129,7 +129,7 @@ class Session:
         return record
 
     def _forget(self, earlier: dict[str, Any]) -> None:
-        """Ends an earlier job. Of one that had ended already, what lies in the project's own folder is removed."""
+        """Ends an earlier job. If it had ended already, what lies of it in the project's own folder is removed."""
         if earlier["status"]["state"] not in OVER:
             self._record(earlier)
             self._client.call("cancel", earlier["uid"], "--discard")

@@ -19,8 +19,8 @@ namespace rekindle::agent {
 
 inline constexpr int kMaxSlots = 64;
 
-// The values of --device. With `kAnyGpus` trainers compute on the machine's GPUs, if it has any, and with `kNoGpus` on
-// the processor. With `kFakeDevices` a device for tests stands in for a GPU.
+// These are the values of --device. With `kAnyGpus` trainers compute on the machine's GPUs, if it has any, and with
+// `kNoGpus` on the processor. With `kFakeDevices` a device for tests stands in for a GPU.
 inline constexpr char kAnyGpus[] = "auto";
 inline constexpr char kNoGpus[] = "cpu";
 inline constexpr char kFakeDevices[] = "fake";

@@ -1,6 +1,6 @@
 // Makes one attempt to connect the ranks of a generation, for ConnectHost().
 //
-// Of two ranks, the higher one connects to the lower one. Each pair is set up by a thread of its own, so that one
+// In each pair of ranks, the higher one connects to the lower one. A thread of its own sets each pair up, so that one
 // unreachable peer delays nobody. A rank that is connected to all peers tells them so, and the attempt succeeds when
 // every rank has said so.
 //

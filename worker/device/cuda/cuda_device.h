@@ -1,4 +1,4 @@
-// A GPU as a device. Nothing here needs CUDA's headers or libraries: the functions come from the plugin.
+// Offers a GPU as a device. Nothing here needs CUDA's headers or libraries: the functions come from the plugin.
 #ifndef REKINDLE_WORKER_DEVICE_CUDA_CUDA_DEVICE_H_
 #define REKINDLE_WORKER_DEVICE_CUDA_CUDA_DEVICE_H_
 

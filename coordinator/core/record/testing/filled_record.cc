@@ -10,7 +10,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Gives every field of `message`, and of all messages in it, a value of its own. Of a oneof only the first field is
+// Gives every field of `message`, and of all messages in it, a value of its own. A oneof has only its first field
 // set.
 void Fill(Message* message, int* next) {
   const auto* descriptor = message->GetDescriptor();

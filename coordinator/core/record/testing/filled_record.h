@@ -8,7 +8,7 @@
 
 namespace rekindle::core {
 
-// Returns a record in which every field, in all messages, has a value of its own. Of a oneof only the first field is
+// Returns a record in which every field, in all messages, has a value of its own. A oneof has only its first field
 // set.
 v1::JobRecord FilledRecord(const std::string& job_uid);
 
