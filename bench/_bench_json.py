@@ -125,7 +125,24 @@ class Report:
         return 0 if self.result["ok"] else 1
 
     def print(self):
-        text = json.dumps(self.result, indent=1)
-        print(text)
-        if self.args.report:
-            pathlib.Path(self.args.report).write_text(text + "\n")
+        print(json.dumps(self.result, indent=1))
+        self.write()
+
+    def keep(self):
+        """Writes to the file of --report what there is so far. The file says that it is not complete."""
+        self.write(complete=False)
+
+    def write(self, complete=True):
+        """Replaces the file of --report as a whole, so that it is valid JSON at any moment."""
+        if not self.args.report:
+            return
+        text = json.dumps({**({} if complete else {"complete": False}), **self.result}, indent=1) + "\n"
+        if os.path.exists(self.args.report) and not os.path.isfile(self.args.report):
+            # A file must not replace a pipe or a device. Its reader is to get one result, so that has to be the last.
+            if complete:
+                pathlib.Path(self.args.report).write_text(text)
+            return
+        path = pathlib.Path(os.path.realpath(self.args.report))
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(text)
+        part.replace(path)

@@ -1,5 +1,6 @@
 """Measures the whole product on one GPU: three trainers share it, and some of them are killed or frozen."""
 import contextlib
+import json
 import pathlib
 import signal
 import statistics
@@ -31,14 +32,14 @@ WAIT_SECONDS = 120
 class Product:
     """Runs a job of three trainers on one node, whose GPU they share."""
 
-    def __init__(self, folder, device, env, steps, model):
+    def __init__(self, folder, device, steps, model):
         self.folder, self.steps, self.model = pathlib.Path(folder), steps, model
         self.text = text_file(folder)
         # `by_nccl` says of each moment at which the job was looked at whether its ranks exchanged by NCCL.
         self.by_nccl = []
         flags = ["--gpu-share", str(TRAINERS)]
         environment = {} if device == "fake" else {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_MAX_CTAS": "1"}
-        self.options = {"nodes": (NODE,), "env": env, "worker_flags": {NODE: flags}, "worker_env": {NODE: environment}}
+        self.options = {"nodes": (NODE,), "worker_flags": {NODE: flags}, "worker_env": {NODE: environment}}
         if device == "fake":
             self.options["device"] = device
 
@@ -83,27 +84,39 @@ class Product:
         return seconds, normal
 
 
-def measure(report, device, env, kills):
-    """Adds the rows to the report. `env` is what the programs need beside the environment of this process."""
+def show(name, value, target=None):
+    """Prints a row. A row that is shown again replaces the one before, and none is lost if this process is ended."""
+    print(json.dumps({"row": name, "value": value, "target": target}), flush=True)
+
+
+def measure(device, kills):
+    """Shows the rows of a job without faults, and of one whose members are killed and frozen."""
     small = device == "fake"
     model = {} if small else {"layers": 6, "heads": 8, "width": 512, "context": 256}
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
-        product = Product(folder, device, env, 150 if small else 3000, model)
+        product = Product(folder, device, 150 if small else 3000, model)
         with product.running("undisturbed") as cluster:
             digests = [product.digest(cluster, "undisturbed")]
         with product.running("killed") as cluster:
-            hurt = [product.hurt(cluster, "killed", signal.SIGKILL) for _ in range(kills)]
+            hurt = []
+            for _ in range(kills):
+                hurt.append(product.hurt(cluster, "killed", signal.SIGKILL))
+                show("kill_to_next_step", statistics.median(seconds for seconds, _ in hurt),
+                     statistics.median(step for _, step in hurt) + MOST_SECONDS)
+                show("kills_survived", len(hurt), kills)
             freeze, normal = product.hurt(cluster, "killed", signal.SIGSTOP)
+            show("freeze_to_next_step", freeze, normal + DEADLINE_SECONDS + MOST_SECONDS)
+            show("exchanged_by_nccl", statistics.mean(product.by_nccl))
             digests.append(product.digest(cluster, "killed"))
-            redone = cluster.status("killed")["steps_redone"]
+            show("steps_redone_after_kills", cluster.status("killed")["steps_redone"], 0)
+            show("digests_equal", digests.count(digests[0]), 2)
 
-    def add(name, value, target=None):
-        report.add(name, value, ROWS[name][1], target=target)
 
-    add("kill_to_next_step", statistics.median(seconds for seconds, _ in hurt),
-        statistics.median(step for _, step in hurt) + MOST_SECONDS)
-    add("kills_survived", len(hurt), kills)
-    add("steps_redone_after_kills", redone, 0)
-    add("freeze_to_next_step", freeze, normal + DEADLINE_SECONDS + MOST_SECONDS)
-    add("exchanged_by_nccl", statistics.mean(product.by_nccl))
-    add("digests_equal", digests.count(digests[0]), 2)
+def main(device, kills):
+    """Runs in a process of its own, which gpu.py can end. Returns its exit code."""
+    try:
+        measure(device, kills)
+    except (RuntimeError, TimeoutError) as error:
+        print(json.dumps({"broken": str(error)}), flush=True)
+        return 1
+    return 0

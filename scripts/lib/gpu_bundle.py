@@ -82,8 +82,8 @@ def make(build, wheels, folder, commit, with_nccl=True):
         except ValueError as error:
             sys.exit(f"error: {path} cannot be made small: {error}; use --without-nccl")
         (folder / "lib" / "libnccl.so.2").write_bytes(nccl)
-    for name in ("gpu/gpu.py", "gpu/_gpu_product.py", "gpu/_gpu_torch.py", "_bench_json.py", "_options.py",
-                 "_run.py"):
+    for name in ("gpu/gpu.py", "gpu/_gpu_budget.py", "gpu/_gpu_product.py", "gpu/_gpu_torch.py", "_bench_json.py",
+                 "_options.py", "_run.py"):
         shutil.copy2(REPO / "bench" / name, folder / "bench" / name)
     for name in HARNESS:
         shutil.copy2(REPO / "tests" / "harness" / f"{name}.py", folder / "tests" / "harness" / f"{name}.py")

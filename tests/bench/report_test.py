@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -94,6 +95,35 @@ class Reports(unittest.TestCase):
             self.assertEqual(report.skip("no GPU"), SKIPPED)
             self.assertEqual(json.loads(pathlib.Path(folder, "r.json").read_text())["skipped"], "no GPU")
         self.assertEqual(messages.getvalue(), "skipped: no GPU\n")
+
+    def test_a_file_of_a_run_that_goes_on(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            file = pathlib.Path(folder, "r.json")
+            report = Report("example", METRICS, options("--report", str(file)))
+            report.add("rate", 4, "1/s")
+            report.keep()
+            with file.open() as first:
+                report.add("seconds", 2, "s")
+                self.assertEqual(report.finish(), 0)
+                # The file is replaced and not written over, so whoever reads it has all of one state.
+                begun = json.load(first)
+            done = json.loads(file.read_text())
+            self.assertEqual([path.name for path in pathlib.Path(folder).iterdir()], ["r.json"])
+        self.assertEqual((begun["complete"], set(begun["metrics"])), (False, {"rate"}))
+        self.assertNotIn("complete", done)
+        self.assertEqual(set(done["metrics"]), {*METRICS})
+
+    def test_a_pipe_is_not_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = pathlib.Path(folder, "pipe")
+            os.mkfifo(pipe)
+            end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            self.addCleanup(os.close, end)
+            report = Report("example", METRICS, options("--report", str(pipe)))
+            report.keep()
+            report.write()
+            self.assertTrue(pipe.is_fifo())
+            self.assertEqual(json.loads(os.read(end, 1 << 16))["bench"], "example")
 
 
 class Kinds(unittest.TestCase):

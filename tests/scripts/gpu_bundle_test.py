@@ -70,13 +70,33 @@ class Bundle(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         self.assertEqual(set(report["units"]), set(gpu.METRICS))
-        self.assertEqual(set(report["metrics"]), {*gpu.TRAINING, *gpu.PRODUCT})
+        self.assertEqual(set(report["metrics"]), {*gpu.TRAINING, *gpu.PRODUCT} - {*gpu.COMPILED})
         for name, metric in report["metrics"].items():
             self.assertEqual(metric["unit"], report["units"][name])
-        self.assertEqual(set(report["left_out"]), {*gpu.RATES, *gpu.NCCL})
+        self.assertEqual(set(report["left_out"]), {*gpu.RATES, *gpu.NCCL, *gpu.COMPILED})
         self.assertTrue(all(report["checks"].values()), report["checks"])
         self.assertEqual(report["metrics"]["repeated_micro_batches_equal"]["value"], 3)
         self.assertEqual(report["metrics"]["digests_equal"]["value"], 2)
+
+    def test_figures_of_pytorch_stand_beside_ours(self):
+        report = gpu.Report("gpu", gpu.METRICS, gpu.Options("gpu", "").parse([]))
+        rows = [{"train": "gpt2", "parameters": 100, "tokens_per_s": 60, "passes_seconds": 1, "step_seconds": 1},
+                {"row": "speed_with_snapshots", "value": 1}, {"row": "ready_seconds", "value": 1}]
+        gpu.add_training(report, rows, {"compile": 50, "eager": 40, "matmul_flops": 60000})
+        gpu.add_training(report, rows, {"compile": 50, "eager": 40, "matmul_flops": 60000,
+                                        "speed_with_checkpoints": 0.8, gpu.START: 4})
+        metrics = report.result["metrics"]
+        self.assertEqual((metrics["gpt2_beside_compile"]["value"], metrics["gpt2_beside_compile"]["unit"]),
+                         (1.2, "ratio"))
+        self.assertEqual((metrics["gpt2_tokens_per_second"]["ratio"], metrics["gpt2_tokens_per_second"]["limit"]),
+                         (1.5, 100))
+        self.assertEqual((metrics["speed_with_snapshots"]["peer"], metrics["ready_seconds"]["ratio"]), (0.8, 0.25))
+        self.assertTrue(report.result["ok"])
+
+    def test_the_documents_name_every_row(self):
+        text = (REPO / "docs" / "benchmarks.md").read_text()
+        for name, unit in gpu.UNITS.items():
+            self.assertRegex(text, rf"(?m)^\| `{name}`[^|]*\| {unit} \|")
 
     def test_a_failed_check_fails_the_run(self):
         self.pretend([GPU, {"check": "squares_float", "ok": False, "detail": "squares[0]: ..."}])
