@@ -5,10 +5,8 @@ import copy
 import unittest
 
 from base import ClusterTest, Injector, small_job, wait_until
+from faults import KINDS
 from throttle import throttled
-
-KINDS = ["trainer_killed", "coordinator_killed", "trainer_frozen", "agent_killed", "checkpoint_killed", "node_killed",
-         "drained", "node_added", "node_added", "all_killed"]
 
 
 class ModesTest(ClusterTest):

@@ -7,6 +7,10 @@ from timelines import completions
 from waiting import wait_until
 import signal
 
+# Injector.every_fault() injects one fault of each of these kinds, in this order.
+KINDS = ["trainer_killed", "coordinator_killed", "trainer_frozen", "agent_killed", "checkpoint_killed", "node_killed",
+         "drained", "node_added", "node_added", "all_killed"]
+
 
 def steps_done(cluster):
     """Returns the newest step that every member of a generation has applied."""
@@ -146,9 +150,10 @@ class Injector:
         reached = []
 
         def act():
-            reached.append(steps_done(self.cluster))
             for node in nodes:
                 node.kill()
+            # The nodes that are killed last may have made steps while the first ones were being killed.
+            reached.append(steps_done(self.cluster))
             for node in nodes:
                 node.start()
 
