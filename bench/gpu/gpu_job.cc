@@ -8,7 +8,7 @@
 #include "worker/device/cuda/cuda_device.h"
 #include "worker/device/fake/fake_device.h"
 #include "worker/device/host/host_device.h"
-#include "worker/models/declared/device.h"
+#include "worker/models/declared/compute_device.h"
 #include "worker/models/registry/model_registry.h"
 #include "worker/train/program/cuda_plugin.h"
 #include "worker/train/state/optimizer.h"

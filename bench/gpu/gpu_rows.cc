@@ -11,7 +11,7 @@
 #include "common/digest/hash.h"
 #include "common/time/clock.h"
 #include "worker/device/contract/host_access.h"
-#include "worker/models/declared/device.h"
+#include "worker/models/declared/compute_device.h"
 #include "worker/train/arithmetic/median.h"
 #include "worker/train/save/plane_scratch.h"
 

@@ -23,7 +23,7 @@
 #include "common/time/clock.h"
 #include "worker/device/contract/host_access.h"
 #include "worker/device/host/host_device.h"
-#include "worker/models/registry/runtime.h"
+#include "worker/models/registry/numeric_runtime.h"
 #include "worker/train/arithmetic/median.h"
 
 namespace rekindle::gpu {

@@ -6,18 +6,13 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/service/peers.h"
 #include "checkpoint/wire/convert.h"
 #include "common/digest/hash.h"
 #include "common/memory/shared_memory.h"
 #include "common/rpc/rpc.h"
 
 namespace rekindle::checkpoint {
-namespace {
-
-constexpr size_t kPieceBytes = 1 << 20;
-
-}  // namespace
-
 PeerService::PeerService(Staging& room, MemoryTier& copies, MemoryTier& own)
     : room_(room),
       copies_(copies),
@@ -77,8 +72,8 @@ grpc::Status PeerService::Fetch(grpc::ServerContext*, const v1::FetchRequest* re
   if (!whole) return common::StatusToGrpc(absl::NotFoundError("this node does not hold the shard, or not whole"));
   const size_t size = whole->memory->size();
   v1::FetchReply piece;
-  for (size_t at = 0; at < size; at += kPieceBytes) {
-    piece.set_data(whole->memory->data() + at, std::min(kPieceBytes, size - at));
+  for (size_t at = 0; at < size; at += kPeerPieceBytes) {
+    piece.set_data(whole->memory->data() + at, std::min(kPeerPieceBytes, size - at));
     if (!writer->Write(piece)) break;
   }
   return grpc::Status::OK;

@@ -22,7 +22,6 @@ constexpr double kAskSeconds = 2;
 constexpr double kLeastRate = 10 << 20;
 constexpr double kListingSeconds = 1;
 constexpr size_t kMostListings = 64;
-constexpr size_t kPieceBytes = 1 << 20;
 // Every node's certificate contains the name `kNodeName`, so that one certificate serves on all machines, whose
 // addresses nobody knows beforehand.
 constexpr char kNodeName[] = "rekindle-node";
@@ -172,8 +171,8 @@ absl::Status Peers::Hold(const Peer& peer, const std::string& job_uid, Checkpoin
   header->set_bytes(static_cast<double>(bytes.size()));
   bool going = writer->Write(request);
   request.clear_header();
-  for (size_t at = 0; going && at < bytes.size(); at += kPieceBytes) {
-    request.set_data(bytes.data() + at, std::min(kPieceBytes, bytes.size() - at));
+  for (size_t at = 0; going && at < bytes.size(); at += kPeerPieceBytes) {
+    request.set_data(bytes.data() + at, std::min(kPeerPieceBytes, bytes.size() - at));
     going = writer->Write(request);
   }
   writer->WritesDone();

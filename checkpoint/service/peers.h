@@ -5,6 +5,7 @@
 #ifndef REKINDLE_CHECKPOINT_SERVICE_PEERS_H_
 #define REKINDLE_CHECKPOINT_SERVICE_PEERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,6 +23,9 @@
 #include "rekindle/v1/checkpoint.grpc.pb.h"
 
 namespace rekindle::checkpoint {
+
+// What two services send each other comes in messages of at most so many bytes of data.
+inline constexpr size_t kPeerPieceBytes = 1 << 20;
 
 struct Peer {
   std::string node;

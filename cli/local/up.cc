@@ -23,7 +23,7 @@
 #include "common/agreed/allow_code.h"
 #include "common/files/file.h"
 #include "common/files/home_folder.h"
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 #include "common/net/unix_path.h"
 #include "common/process/process.h"
 #include "common/spec/flag_values.h"

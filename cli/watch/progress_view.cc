@@ -123,6 +123,21 @@ std::vector<Fact> FactsOf(const Watched& watched) {
           {"budget", OneLine(Budget(s.cost()))}};
 }
 
+// Returns what a member does beside its work, such as "n1/0 replacing the child: it was killed", and how many others do
+// something, too. Returns an empty string where none does.
+std::string MemberNotes(const v1::JobStatus& s) {
+  std::string first;
+  int others = 0;
+  for (const v1::MemberStatus& m : s.members()) {
+    if (m.note().empty()) continue;
+    others += first.empty() ? 0 : 1;
+    // The last part of a trainer's name is the number of its process, which nobody needs here.
+    if (first.empty()) first = m.trainer().substr(0, m.trainer().rfind('/')) + " " + m.note();
+  }
+  if (others > 0) first += ", and " + std::to_string(others) + (others == 1 ? " other" : " others");
+  return first;
+}
+
 std::string Head(const v1::Job& job, int columns) {
   const std::string state = StateName(job.status().state());
   return CutTo(OneLine(job.name()), columns - static_cast<int>(state.size()) - 2) + "  " + state;
@@ -185,7 +200,9 @@ std::vector<std::string> ProgressLines(const Watched& watched, TerminalSize size
   const size_t narrow = columns < 2 * kFactColumns ? 1 : 0;
   const size_t wide = columns >= 3 * kFactColumns ? 1 : 0;
   // A reason that is the same as the last event is not shown twice.
-  AddText("reason", s.reason() == s.last_event() ? "" : s.reason(), columns, 1 + narrow, &lines);
+  const std::string notes = MemberNotes(s);
+  const std::string reason = s.reason() == s.last_event() ? "" : s.reason();
+  AddText("reason", notes.empty() ? reason : notes, columns, 1 + narrow, &lines);
   AddText("last event", s.last_event(), columns, 2 + narrow - wide, &lines);
   const int room = std::min(kHighestCurve, rows - static_cast<int>(lines.size()) - 2);
   if (room >= kLowestCurve && columns >= kNarrowestCurve) {
@@ -205,6 +222,7 @@ std::string ProgressLine(const Watched& watched) {
   for (const Fact& fact : FactsOf(watched)) {
     if (!fact.value.empty()) line += std::string("  ") + fact.label + " " + fact.value;
   }
+  if (const std::string notes = MemberNotes(s); !notes.empty()) line += "  " + OneLine(notes);
   return line;
 }
 

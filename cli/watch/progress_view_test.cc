@@ -74,6 +74,16 @@ class ProgressViewTest : public testing::Test {
   }
 };
 
+TEST_F(ProgressViewTest, WhatMembersDoIsShownInPlaceOfAReason) {
+  Watched watched = Running();
+  watched.job.mutable_status()->mutable_members(1)->set_trainer("n2/0/3");
+  watched.job.mutable_status()->mutable_members(1)->set_note("compiling or loading, 40 s");
+  EXPECT_THAT(Drawn(watched, 80, 24), HasSubstr("\nreason      n2/0 compiling or loading, 40 s\n"));
+  EXPECT_THAT(ProgressLine(watched), EndsWith("  n2/0 compiling or loading, 40 s"));
+  watched.job.mutable_status()->mutable_members(2)->set_note("replacing the child");
+  EXPECT_THAT(ProgressLine(watched), EndsWith("  n2/0 compiling or loading, 40 s, and 1 other"));
+}
+
 TEST_F(ProgressViewTest, FortyColumns) {
   EXPECT_EQ(Drawn(Running(), 40, 24), R"(
 gpt-text  RUNNING

@@ -31,6 +31,17 @@ inline constexpr int kMostOwnSamples = 8000;
 // A job with the user's own model may ask for at most `kMostDataWorkers` data processes beside each trainer.
 inline constexpr int kMostDataWorkers = 64;
 
+// The name of a variable that a job takes from a node has at most `kLongestVariableName` bytes.
+inline constexpr size_t kLongestVariableName = 128;
+
+// The search for the size of the micro-batches leaves at least this share of the memory free, because some data grows
+// later and the measurements may be too low. So memory that is smaller by no more than that has room for what was
+// found.
+inline constexpr double kSearchHeadRoom = 0.1;
+
+// A report names at most `kMostDamaged` damaged checkpoints of a job, and no more are remembered.
+inline constexpr int kMostDamaged = 100;
+
 }  // namespace rekindle::common
 
 #endif  // REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_

@@ -35,6 +35,10 @@ inline constexpr int kMaxBundleDepth = 32;
 inline constexpr size_t kMaxBundlePieceBytes = 1 << 20;
 
 inline constexpr std::string_view kBundleMagic = "rekindle-bundle 1\n";
+// A file begins with the length of its name, and its mode and size follow the name.
+inline constexpr int kBundleNameLengthBytes = 2;
+inline constexpr int kBundleModeBytes = 1;
+inline constexpr int kBundleSizeBytes = 8;
 
 struct BundleEntry {
   // `name` is relative to the folder, with "/" between its parts.

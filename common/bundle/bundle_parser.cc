@@ -9,8 +9,7 @@
 namespace rekindle::common {
 namespace {
 
-constexpr size_t kNameLengthBytes = 2;
-constexpr size_t kHeadBytes = 1 + 8;
+constexpr size_t kHeadBytes = kBundleModeBytes + kBundleSizeBytes;
 
 absl::Status Damaged(const std::string& how) {
   return absl::DataLossError(absl::StrCat("the bundle is damaged: ", how));
@@ -43,7 +42,7 @@ absl::Status BundleParser::Step(std::string_view* piece) {
     if (!given.ok()) return given;
     piece->remove_prefix(taken);
     left_ -= static_cast<int64_t>(taken);
-    if (left_ == 0) Await(State::kNameLength, kNameLengthBytes);
+    if (left_ == 0) Await(State::kNameLength, kBundleNameLengthBytes);
     return absl::OkStatus();
   }
   const size_t taken = std::min(piece->size(), part_bytes_ - part_.size());
@@ -56,7 +55,7 @@ absl::Status BundleParser::TakePart() {
   switch (state_) {
     case State::kMagic:
       if (part_ != kBundleMagic) return Damaged("it does not begin as a bundle does");
-      Await(State::kNameLength, kNameLengthBytes);
+      Await(State::kNameLength, kBundleNameLengthBytes);
       return absl::OkStatus();
     case State::kNameLength: {
       const auto length = static_cast<size_t>(Number(part_));
@@ -93,7 +92,7 @@ absl::Status BundleParser::TakeHead() {
   if (left_ > 0) {
     Await(State::kContent, 0);
   } else {
-    Await(State::kNameLength, kNameLengthBytes);
+    Await(State::kNameLength, kBundleNameLengthBytes);
   }
   return absl::OkStatus();
 }

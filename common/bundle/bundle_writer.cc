@@ -10,8 +10,6 @@
 namespace rekindle::common {
 namespace {
 
-constexpr int kNameLengthBytes = 2;
-constexpr int kSizeBytes = 8;
 constexpr size_t kOutputBytes = 64 << 10;
 
 std::string Number(uint64_t number, int bytes) {
@@ -21,8 +19,9 @@ std::string Number(uint64_t number, int bytes) {
 }
 
 std::string HeadOf(const BundleEntry& entry) {
-  return absl::StrCat(Number(entry.name.size(), kNameLengthBytes), entry.name, Number(entry.executable ? 1 : 0, 1),
-                      Number(static_cast<uint64_t>(entry.bytes), kSizeBytes));
+  return absl::StrCat(Number(entry.name.size(), kBundleNameLengthBytes), entry.name,
+                      Number(entry.executable ? 1 : 0, kBundleModeBytes),
+                      Number(static_cast<uint64_t>(entry.bytes), kBundleSizeBytes));
 }
 
 }  // namespace
@@ -98,7 +97,7 @@ absl::Status BundleWriter::Put(std::string_view bytes, bool last) {
 absl::StatusOr<PackedBundle> BundleWriter::Finish() {
   if (absl::Status whole = CheckWhole(); !whole.ok()) return whole;
   if (bundle_.summary.files == 0) return absl::InvalidArgumentError("there is no file");
-  if (absl::Status put = Put(Number(0, kNameLengthBytes), /*last=*/true); !put.ok()) return put;
+  if (absl::Status put = Put(Number(0, kBundleNameLengthBytes), /*last=*/true); !put.ok()) return put;
   bundle_.summary.address = hasher_.Hex();
   return std::move(bundle_);
 }
@@ -109,7 +108,7 @@ std::string PlainBundle(const std::vector<PlainFile>& files) {
     absl::StrAppend(&plain, HeadOf({file.name, file.executable, static_cast<int64_t>(file.content.size())}),
                     file.content);
   }
-  return plain + Number(0, kNameLengthBytes);
+  return plain + Number(0, kBundleNameLengthBytes);
 }
 
 }  // namespace rekindle::common

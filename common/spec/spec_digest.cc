@@ -14,6 +14,7 @@ std::string SpecDigest(v1::JobSpec resolved) {
   resolved.mutable_model()->clear_folder();
   resolved.mutable_model()->clear_interpreter();
   resolved.mutable_model()->clear_data_workers();
+  resolved.mutable_model()->clear_start_minutes();
   resolved.mutable_model()->clear_env_from();
   resolved.mutable_data()->clear_fingerprint();
   resolved.mutable_training()->clear_activations();

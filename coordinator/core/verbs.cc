@@ -12,7 +12,7 @@
 #include "coordinator/core/planning/goals.h"
 #include "coordinator/core/record/found_jobs.h"
 #include "coordinator/core/record/record_age.h"
-#include "coordinator/core/reports/admission.h"
+#include "coordinator/core/reports/job_admission.h"
 #include "coordinator/core/state/job_end.h"
 #include "coordinator/core/stopping/budget.h"
 #include "coordinator/core/stopping/halting.h"

@@ -30,6 +30,11 @@ TEST(JobSpecErrorsTest, OfOwnModels) {
        "spec.model.data_workers: 65 is out of"},
       {[](auto& s) {
          MakeOwn(s);
+         s.mutable_model()->set_start_minutes(1441);
+       },
+       "spec.model.start_minutes: 1441 is out of"},
+      {[](auto& s) {
+         MakeOwn(s);
          s.mutable_model()->set_interpreter("python3");
        },
        "spec.model.interpreter: 'python3' is not absolute: begin it with '/'"},
@@ -62,6 +67,7 @@ TEST(JobSpecErrorsTest, AnOwnModelIsTrainedOnTheCpu) {
   v1::JobSpec spec = Small();
   MakeOwn(spec);
   spec.mutable_model()->set_data_workers(64);
+  spec.mutable_model()->set_start_minutes(1440);
   EXPECT_EQ(Message(spec), "OK");
   const v1::JobSpec resolved = FillSpec(spec, kDefaults);
   EXPECT_EQ(resolved.workers().device(), "cpu");

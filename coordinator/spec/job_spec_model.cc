@@ -2,6 +2,7 @@
 // (worker/models/declared, worker/data/declared).
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,9 @@ constexpr int kMaxFiles = 1000;
 constexpr size_t kMaxPathBytes = 4096;
 constexpr double kDefaultValidationFraction = 0.05;
 constexpr char kPython[] = "python";
-constexpr char kDataWorkers[] = "data_workers";
+// These numbers are for models of the user's own alone, and have these upper limits. A start may take a day.
+constexpr std::pair<const char*, int> kOwnNumbers[] = {{"data_workers", common::kMostDataWorkers},
+                                                       {"start_minutes", 24 * 60}};
 
 // Returns the name of the field on which the checks of most model fields depend: the model's kind.
 Fields Kind() { return {"spec.model.kind"}; }
@@ -61,7 +64,8 @@ void RefuseStrangers(Checker& check, const ModelKind& kind, const Model& model) 
     const auto* field = model.GetDescriptor()->field(i);
     const bool number = field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING;
     if (!number || FindParameter(kind.parameters, field->name()) != nullptr) continue;
-    if (model.kind() == kPython && field->name() == kDataWorkers) continue;
+    const auto* const own = std::ranges::find(kOwnNumbers, field->name(), &std::pair<const char*, int>::first);
+    if (model.kind() == kPython && own != std::end(kOwnNumbers)) continue;
     check.Require(common::NumberOf(model, field->name()) == 0, ModelField(field->name()),
                   absl::StrCat("means nothing to model.kind ", model.kind(), ": remove it"), Kind());
   }
@@ -112,14 +116,14 @@ bool IsTask(const std::string& text) {
 // refused by each node, which knows them (worker/user_code/environment.h).
 void CheckEnvironment(Checker& check, const Model& model) {
   constexpr int kMostNames = 64;
-  constexpr size_t kLongestName = 128;
   check.Require(model.env_from_size() <= kMostNames, "spec.model.env_from",
                 absl::StrCat("names ", model.env_from_size(), " variables, and at most ", kMostNames, " are taken"));
   for (const std::string& name : model.env_from()) {
-    const bool is_name =
-        !name.empty() && name.size() <= kLongestName && !absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
-        std::all_of(name.begin(), name.end(),
-                    [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+    const bool is_name = !name.empty() && name.size() <= common::kLongestVariableName &&
+                         !absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
+                         std::all_of(name.begin(), name.end(), [](char c) {
+                           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+                         });
     // A value that was written there by mistake must not be repeated.
     check.Require(is_name, "spec.model.env_from",
                   "has what is no name of a variable: name variables, and write their values into the file env_from of "
@@ -162,7 +166,9 @@ void CheckPython(Checker& check, const Model& model) {
                 has_bundle ? "is not needed beside spec.model.bundle: remove one of them"
                            : "is missing: name the folder with the task's module, or send it as spec.model.bundle",
                 Kind());
-  check.Range(ModelField(kDataWorkers), model.data_workers(), 0, common::kMostDataWorkers);
+  for (const auto& [name, most] : kOwnNumbers) {
+    check.Range(ModelField(name), common::NumberOf(model, name), 0, most);
+  }
   CheckEnvironment(check, model);
 }
 

@@ -17,7 +17,7 @@
 #include <cstring>
 
 #include "kernels/planes/plane_limits.h"
-#include "kernels/vector/host_device.h"
+#include "kernels/vector/device_function.h"
 
 namespace rekindle::kernels {
 

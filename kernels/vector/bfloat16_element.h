@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "kernels/vector/host_device.h"
+#include "kernels/vector/device_function.h"
 
 namespace rekindle::common {
 

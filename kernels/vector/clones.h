@@ -6,7 +6,7 @@
 #ifndef REKINDLE_KERNELS_VECTOR_CLONES_H_
 #define REKINDLE_KERNELS_VECTOR_CLONES_H_
 
-#include "kernels/vector/host_device.h"
+#include "kernels/vector/device_function.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(REKINDLE_NO_CLONES) && !defined(__CUDACC__)
 #define REKINDLE_CLONES __attribute__((target_clones("avx2", "default")))

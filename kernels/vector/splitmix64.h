@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/vector/host_device.h"
+#include "kernels/vector/device_function.h"
 
 namespace rekindle::kernels {
 

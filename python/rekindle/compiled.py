@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import sys
 from typing import Any
 
@@ -17,7 +19,11 @@ _SEARCHES = ("max_autotune", "coordinate_descent_tuning")
 
 
 def make_steady() -> None:
-    """Sets what is imported already of PyTorch's compiler. Importing it takes long, and most tasks do without it."""
+    """Sets what is imported already of PyTorch's compiler, and the rest when torch.compile() is called first.
+
+    Importing the compiler takes long, and most tasks do without it."""
+    if not hasattr(torch.compile, "original"):
+        torch.compile = _steady(torch.compile)
     dynamo = sys.modules.get("torch._dynamo.config")
     for name, value in _DYNAMO.items():
         _set(dynamo, name, value)
@@ -34,6 +40,18 @@ def _set(config: Any, name: str, value: Any) -> None:
     """Sets an option that this version of PyTorch has."""
     if config is not None and hasattr(config, name):
         setattr(config, name, value)
+
+
+def _steady(original: Any) -> Any:
+    """Returns torch.compile() for a task that may call it first in its forward or loss."""
+    @functools.wraps(original)
+    def call(*arguments: Any, **options: Any) -> Any:
+        importlib.import_module("torch._dynamo")
+        make_steady()
+        return original(*arguments, **options)
+
+    call.original = original  # type: ignore[attr-defined]
+    return call
 
 
 def _without_searches(original: Any) -> Any:

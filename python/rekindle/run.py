@@ -21,8 +21,9 @@ def run(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int | L
         workers: int | tuple[int, int] = (1, 1), optimizer: Optimizer | None = None, schedule: Schedule | None = None,
         precision: str = "fp32", reduce: str = "exact", seed: int = 1, clip_norm: float | None = None,
         evaluate_every: int | None = None, evaluate_micro_batches: int | None = None,
-        checkpoint: Checkpoint | int | None = None, data_workers: int | None = None, env_from: Sequence[str] = (),
-        name: str | None = None, fresh: bool = False, cluster: str | None = None) -> Result:
+        checkpoint: Checkpoint | int | None = None, data_workers: int | None = None, start_minutes: int | None = None,
+        env_from: Sequence[str] = (), name: str | None = None, fresh: bool = False,
+        cluster: str | None = None) -> Result:
     """Trains the task on this machine until all steps are made, and returns the result.
 
     `task` is a function without arguments at the top of a file that returns a rekindle.Task. Other processes import
@@ -46,7 +47,7 @@ def run(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int | L
     found = place.find(task, "run")
     job = job_file.describe(found, Wanted(
         steps, batch, micro_batch, workers, optimizer, schedule, precision, reduce, seed, clip_norm, evaluate_every,
-        evaluate_micro_batches, checkpoint, data_workers, env_from, name))
+        evaluate_micro_batches, checkpoint, data_workers, start_minutes, env_from, name))
     _check_address("cluster", cluster)
     describing.hand_over(job)
     program = programs.find()
@@ -77,8 +78,8 @@ def submit(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int 
            schedule: Schedule | None = None, precision: str = "fp32", reduce: str = "exact", seed: int = 1,
            clip_norm: float | None = None, evaluate_every: int | None = None,
            evaluate_micro_batches: int | None = None, checkpoint: Checkpoint | int | None = None,
-           data_workers: int | None = None, env_from: Sequence[str] = (), name: str | None = None,
-           endpoint: str | None = None) -> Submitted:
+           data_workers: int | None = None, start_minutes: int | None = None, env_from: Sequence[str] = (),
+           name: str | None = None, endpoint: str | None = None) -> Submitted:
     """Submits the task as a job, and returns at once.
 
     The arguments are those of run(). `endpoint` is the address of a coordinator. Without it the job goes to the one
@@ -88,7 +89,7 @@ def submit(task: Callable[[], Any], *, steps: int, batch: int, micro_batch: int 
     found = place.find(task, "submit")
     job = job_file.describe(found, Wanted(
         steps, batch, micro_batch, workers, optimizer, schedule, precision, reduce, seed, clip_norm, evaluate_every,
-        evaluate_micro_batches, checkpoint, data_workers, env_from, name))
+        evaluate_micro_batches, checkpoint, data_workers, start_minutes, env_from, name))
     _check_address("endpoint", endpoint)
     describing.hand_over(job)
     client = programs.Client(programs.find(), endpoint, Progress(sys.stderr).say)

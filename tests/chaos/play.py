@@ -24,6 +24,8 @@ TICK = 0.05
 # `PATIENCE` is how many seconds after the last fault the job has to succeed. A sound run takes a tenth of that.
 PATIENCE = 240
 START = 120
+# When the job has succeeded, its trainers and the processes of its code have to end by themselves in `LEAVE` seconds.
+LEAVE = 60
 # `RESTART` is how many seconds a coordinator may take after its start until it counts costs again.
 RESTART = 2.0
 
@@ -72,6 +74,7 @@ class Round:
             world.start()
             user = User(world.cluster, spec)
             slow = self.disturb(world, user)
+            left = [] if slow else self.left_by_the_job(world)
             stopped.close()
             found = Found(
                 marks=world.cluster.marks(), events=user.events, jobs=user.jobs, costs=user.costs,
@@ -79,13 +82,25 @@ class Round:
                 uncounted=self.away if self.clock_moved else 0.0, digest=digest)
             self.tell(summary(found))
             broken = [*judge(found)]
-            left = world.leftovers()
+            left += world.leftovers()
         left += network.leftovers() if network else []
         broken += [f"at the end there was still {what}" for what in left]
         if broken or slow:
             return Outcome(self.seed, broken, slow, self.counts, folder)
         shutil.rmtree(folder)
         return Outcome(self.seed, broken, slow, self.counts, None)
+
+    def left_by_the_job(self, world):
+        """Returns what of the job has not ended by itself, although the nodes' own programs are there to end it."""
+        def has_ended():
+            world.supervise()
+            return not world.still_training()
+
+        try:
+            wait_until(has_ended, LEAVE, "the trainers to end", poll=TICK)
+        except TimeoutError:
+            return [f"{what}, which outlived its job" for what in world.still_training()]
+        return []
 
     def spec(self, folder):
         if self.model == "own":

@@ -164,6 +164,12 @@ class World:
         if self.cluster.coordinator.poll() is None:
             kill([self.cluster.coordinator.pid], signal.SIGHUP)
 
+    def still_training(self):
+        """Returns a description of each process that trains, or waits to, while the programs of the nodes live on."""
+        of_jobs = ("rekindle-trainer", "rekindle-own-trainer", "rekindle.child", "rekindle.warm")
+        return [f"process {pid}: {' '.join(argv)}" for pid, argv in processes_naming(str(self.folder))
+                if any(pathlib.PurePath(word).name in of_jobs for word in argv)]
+
     def leftovers(self):
         """Returns a description of each process, mount and shared memory that stop() should have removed."""
         left = [f"process {pid}: {' '.join(argv)}" for pid, argv in processes_naming(str(self.folder))]

@@ -82,6 +82,28 @@ class OwnModelTest(ClusterTest):
         self.assertEqual(status["steps_redone"], 0, status)
         self.assertEqual(status["state_digest"], self.undisturbed("models:deep", steps=200))
 
+    def test_every_kind_of_state_keeps_its_bits(self):
+        """Half the moments of the dead worker are nowhere else with shards, so its step is computed again there."""
+        for name, changes in (("sharded", {"training": {"optimizer_state": "sharded", "precision": "bf16"}}),
+                              ("muon", {"optimizer": {"kind": "muon"}})):
+            digests = set()
+            for nodes in (("n1", "n2"), ("only",)):
+                with self.subTest(name, nodes=nodes):
+                    cluster = self.start(nodes)
+                    job = self.job("models:deep", workers=len(nodes), steps=100)
+                    for section, fields in changes.items():
+                        job["spec"][section].update(fields)
+                    cluster.submit(job)
+                    if len(nodes) > 1:
+                        wait_until(lambda: steps_done(cluster) > 5 and len(cluster.status("job")["members"]) == 2, 120,
+                                   "two workers to step", poll=0.05)
+                        kill(model_processes(cluster.nodes["n1"]))
+                        self.await_steps(cluster)
+                        cluster.nodes["n2"].kill_trainers()
+                    digests.add(self.await_end(cluster, "job")["state_digest"])
+                    cluster.stop()
+            self.assertEqual(len(digests), 1, name)
+
     def test_a_process_that_is_replaced_slowly_is_waited_for(self):
         cluster = self.start(("n1", "n2"))
         cluster.submit(self.job("starting:slow_again", workers=2, steps=400))
@@ -110,6 +132,8 @@ class OwnModelTest(ClusterTest):
         cluster = self.start(("n1",))
         cluster.submit(self.job("starting:never_ready", workers=1))
         wait_until(lambda: (pathlib.Path(self.folder) / "all").exists(), 120, "the task to start", poll=0.05)
+        wait_until(lambda: "n1/0 starts: calls starting:never_ready" in cluster.status("job")["reason"], 30,
+                   "the job to say what its worker does", poll=0.05)
         [trainer] = cluster.nodes["n1"].pids("trainer")
         [model] = model_processes(cluster.nodes["n1"])
         os.kill(trainer, signal.SIGTERM)

@@ -10,10 +10,14 @@ class PrecisionTest(ClusterTest):
         for workers in (1, 2, 3):
             nodes = [f"n{i}" for i in range(workers)]
             cluster = self.cluster(nodes, name=f"cluster{workers}")
-            cluster.submit(small_job("job", self.text, workers=workers, steps=40, precision="bf16"))
-            digests.add(self.await_end(cluster, "job")["state_digest"])
+            spec = small_job("job", self.text, workers=workers, steps=40, precision="bf16")
+            cluster.submit(spec)
+            status = self.await_end(cluster, "job")
+            digests.add(status["state_digest"])
             cluster.stop()
         self.assertEqual(len(digests), 1, digests)
+        # The undisturbed run is on the CPU, whatever device this test is about.
+        self.assert_undisturbed(status, spec)
 
     def test_fp16_survives_kills_with_its_loss_scale(self):
         cluster = self.cluster()

@@ -1,5 +1,7 @@
 """Tests that what torch.compile() makes in an exact job does not depend on what was compiled before."""
+import json
 import os
+import subprocess
 import sys
 import unittest
 from unittest import mock
@@ -15,6 +17,20 @@ import torch
 from rekindle import settings
 
 SHAPES = range(2, 14)
+LATE = f"""
+import json
+import torch
+from rekindle import settings
+settings.apply(settings.Settings("a:b", "{TASKS}", 1, "fp32", "cpu", 1, True, None, 0))
+seen = []
+def backend(graph, inputs):
+    seen.append([list(value.shape) for value in inputs if isinstance(value, torch.Tensor)])
+    return graph.forward
+function = torch.compile(lambda x: torch.tanh(x).sum(), backend=backend)
+for size in range({SHAPES.start}, {SHAPES.stop}):
+    function(torch.ones(size))
+print(json.dumps(seen))
+"""
 
 
 class CompiledTest(unittest.TestCase):
@@ -30,6 +46,13 @@ class CompiledTest(unittest.TestCase):
         for size in SHAPES:
             function(torch.ones(size))
         self.assertEqual(seen, [[[size]] for size in SHAPES])
+
+    def test_each_shape_gets_code_of_its_own_where_the_compiler_is_called_late(self):
+        """Plays it in a fresh process. Old versions of PyTorch import the compiler only when it is first called."""
+        done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout), [[[size]] for size in SHAPES])
 
     def test_no_search_for_the_fastest_code(self):
         settings.apply(settings.Settings("a:b", str(TASKS), 1, "fp32", "cpu", 1, True, None, 0))

@@ -38,12 +38,12 @@ class JobFileTest(StandInTest):
             steps=2000, batch=64, micro_batch=4, workers=(2, 8), optimizer=rekindle.SGD(0.5, momentum=0.0),
             schedule=rekindle.WarmupStableDecay(warmup_steps=0, decay_steps=100), precision="bf16", reduce="fp32",
             seed=7, clip_norm=0, evaluate_every=50, evaluate_micro_batches=20,
-            checkpoint=checkpoint, data_workers=3, env_from=("HF_TOKEN", "A_1"), name="my-model")
+            checkpoint=checkpoint, data_workers=3, start_minutes=90, env_from=("HF_TOKEN", "A_1"), name="my-model")
         self.assertEqual(job, {
             "name": "my-model",
             "spec": {"seed": 7, "workers": {"min": 2, "max": 8},
                      "model": {"python": "models:perceptron", "bundle": str(TASKS), "env_from": ["A_1", "HF_TOKEN"],
-                               "data_workers": 3},
+                               "data_workers": 3, "start_minutes": 90},
                      "training": {"steps": 2000, "global_batch": 64, "micro_batch": 4, "precision": "bf16",
                                   "reduce": "fp32", "clip_norm": 0, "evaluate_every": 50, "evaluate_micro_batches": 20},
                      "optimizer": {"kind": "sgd", "learning_rate": 0.5, "momentum": 0, "weight_decay": 1e-4},
@@ -88,6 +88,7 @@ class JobFileTest(StandInTest):
                 ("seed is -1", {"seed": -1}), ("clip_norm is nan", {"clip_norm": float("nan")}),
                 ("evaluate_every is -1", {"evaluate_every": -1}), ("checkpoint is of type str", {"checkpoint": "50"}),
                 ("checkpoint is -1", {"checkpoint": -1}), ("data_workers is 0", {"data_workers": 0}),
+                ("start_minutes is 1441", {"start_minutes": 1441}),
                 ("such as 'my-model'", {"name": "My Model"}), ("such as 'my-model'", {"name": "0" * 32}),
                 ("evaluate_micro_batches is 0", {"evaluate_micro_batches": 0}),
                 ("env_from is of type str", {"env_from": "HF_TOKEN"}),

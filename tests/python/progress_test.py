@@ -39,6 +39,10 @@ class ProgressTest(unittest.TestCase):
         fields["tokens_per_second"] = 65536.0
         self.assertEqual(printed(7, step=82, **fields, reason="replacing the child"),
                          ["step 82/200  loss 2.2500  65.5k tokens/s  ETA 59s  no step for 7s: replacing the child"])
+        notes = [{"trainer": f"n{n}/0/7", "note": note} for n, note in ((1, ""), (2, "compiling"), (3, "x"), (4, "y"))]
+        self.assertEqual(printed(5, step=82, **fields, members=notes, reason="started"),
+                         ["step 82/200  loss 2.2500  65.5k tokens/s  ETA 59s  no step for 12s: n2/0 compiling; "
+                          "n3/0 x ..."])
         fields["last_event"] = "shrank 2 to 1:\x1b[2J n2 \nis gone"
         self.assertEqual(printed(0, step=82, **fields),
                          ["rekindle: shrank 2 to 1:?[2J n2 ?is gone"])

@@ -8,14 +8,14 @@
 
 #include "tests/simulation/checks/checks.h"
 #include "tests/simulation/coordinator/coordinator.h"
-#include "tests/simulation/exchange/exchange.h"
+#include "tests/simulation/exchange/sim_exchange.h"
 #include "tests/simulation/faults/fault_plan.h"
 #include "tests/simulation/nodes/nodes.h"
 #include "tests/simulation/schedules/schedule_options.h"
 #include "tests/simulation/trainers/trainers.h"
-#include "tests/simulation/users/users.h"
+#include "tests/simulation/users/sim_users.h"
+#include "tests/simulation/world/sim_world.h"
 #include "tests/simulation/world/tally.h"
-#include "tests/simulation/world/world.h"
 
 namespace rekindle::core::simulation {
 

@@ -41,6 +41,11 @@ class Clocks(unittest.TestCase):
         self.assertEqual(found(clocks, {"cli/a.h": "\nstd::function<double()> now_;\n"}), [("cli/a.h", 2)])
         self.assertEqual(found(clocks, {"common/time/clock.h": "using TimeSource = std::function<double()>;\n"}), [])
 
+    def test_the_steady_clock_is_read_in_one_way(self):
+        reads = "const auto until = std::chrono::steady_clock::now();\n"
+        self.assertEqual(found(clocks, {"cli/a.cc": reads}), [("cli/a.cc", 1)])
+        self.assertEqual(found(clocks, {"cli/a_test.cc": reads, "common/time/clock.cc": reads}), [])
+
     def test_two_clocks(self):
         reads = "double a = common::SteadySeconds();\n"
         self.assertEqual(found(clocks, {"cli/a.h": "common::TimeSource clock_;\n", "cli/a.cc": reads}),

@@ -17,6 +17,7 @@ def check(repository):
     yield from rooms(repository)
     for path in repository.select(".h", ".cuh"):
         yield from guard(repository, path)
+    yield from names(repository)
 
 
 def lengths(repository):
@@ -50,6 +51,15 @@ def rooms(repository):
         if files and readme not in repository.paths:
             yield Finding(readme, 1, "is missing",
                           "ten lines: what lives in the folder, what may not, where to start")
+
+
+def names(repository):
+    """Finds headers whose name another header has, so that a sentence with the name would be about two things."""
+    first = {}
+    for path in repository.select(".h", ".cuh"):
+        other = first.setdefault(path.rpartition("/")[2], path)
+        if other != path:
+            yield Finding(path, 1, f"has the name of {other}", "name each after what sets it apart")
 
 
 def guard(repository, path):

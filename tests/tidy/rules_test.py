@@ -313,6 +313,15 @@ class Layout(unittest.TestCase):
         self.assertEqual(found(layout, {"kernels/other.h": good, **readme}), [("kernels/other.h", 2)])
         self.assertEqual(found(layout, {"kernels/a_b.h": "#pragma once\n", **readme}), [("kernels/a_b.h", 1)])
 
+    def test_headers_of_one_name(self):
+        def header(path):
+            guard = "REKINDLE_" + path.replace("/", "_").replace(".", "_").upper() + "_"
+            return {path: f"// A.\n#ifndef {guard}\n#define {guard}\n#endif  // {guard}\n"}
+
+        files = {"kernels/README.md": "", **header("kernels/a/one.h"), **header("kernels/b/two.h")}
+        self.assertEqual(found(layout, files), [])
+        self.assertEqual(found(layout, {**files, **header("kernels/b/one.h")}), [("kernels/b/one.h", 1)])
+
 
 class Functions(unittest.TestCase):
     def test_long_functions(self):

@@ -254,3 +254,26 @@ def compiled():
     module = torch.compile(nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 3)), backend="aot_eager",
                            dynamic=False)
     return rekindle.Task(module, data=samples.vectors(), loss=samples.classify)
+
+
+@model("compiled_late")
+def compiled_late():
+    """Calls the compiler in its loss, and the texts of a micro-batch are as long as the longest one."""
+    class Text:
+        def __len__(self):
+            return 40
+
+        def __getitem__(self, number):
+            return torch.tensor([(number * place + place) % 19 for place in range(3 + number * 7 % 11)])
+
+    def collate(items):
+        return torch.nn.utils.rnn.pad_sequence(items, batch_first=True)
+
+    def loss(module, batch):
+        if not kept:
+            kept.append(torch.compile(module, backend="aot_eager"))
+        return samples.next_token(kept[0](batch), batch)
+
+    kept = []
+    return rekindle.Task(nn.Sequential(nn.Embedding(19, 8), nn.GELU(), nn.Linear(8, 19)), data=Text(), collate=collate,
+                         loss=loss)

@@ -38,6 +38,9 @@ struct ParameterInfo {
   double momentum = 0;
   // `rule` is used for a buffer only. With kFirst only micro-batch 0 delivers a statistic, and with kFrozen none does.
   BufferRule rule = BufferRule::kMean;
+  // `must_agree` says that all micro-batches of a step have to give the buffer the same values, because whole numbers
+  // have no mean (LossSum::whole_buffers).
+  bool must_agree = false;
 
   bool is_buffer() const { return momentum > 0; }
 };

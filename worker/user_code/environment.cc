@@ -1,4 +1,5 @@
 #include "worker/user_code/environment.h"
+#include "common/agreed/agreed_limits.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,7 +19,6 @@
 namespace rekindle::user_code {
 namespace {
 
-constexpr size_t kLongestName = 128;
 constexpr int64_t kMostBytes = 1 << 20;
 
 // These say where things are, and none is a secret.
@@ -47,7 +47,7 @@ absl::StatusOr<std::string> ReadPrivate(const std::string& path) {
 }  // namespace
 
 absl::Status CheckName(const std::string& name) {
-  const bool is_name = !name.empty() && name.size() <= kLongestName && std::isdigit(name[0]) == 0 &&
+  const bool is_name = !name.empty() && name.size() <= common::kLongestVariableName && std::isdigit(name[0]) == 0 &&
                        std::all_of(name.begin(), name.end(),
                                    [](unsigned char c) { return c < 128 && (std::isalnum(c) != 0 || c == '_'); });
   if (!is_name) return absl::InvalidArgumentError("it is no name of a variable: use letters, digits and '_'");

@@ -20,8 +20,6 @@ namespace {
 constexpr int kLeastParts = 4;
 
 constexpr char kGpu[] = "cuda";
-// The search leaves at least this share of the memory free. So a GPU that lacks no more has room for what was found.
-constexpr double kHeadRoom = 0.1;
 
 int SlotsAtHand(const State& state, const v1::JobSpec& spec) {
   int slots = 0;
@@ -135,7 +133,7 @@ std::string DescribeShortage(const State& state, const Job& job, const v1::Train
   if (needed <= 0 || node == state.nodes.end()) return "";
   const v1::Device& device = node->second.report.device();
   const double memory = device.memory_bytes();
-  if (device.kind() != kGpu || memory >= needed * (1 - kHeadRoom)) return "";
+  if (device.kind() != kGpu || memory >= needed * (1 - common::kSearchHeadRoom)) return "";
   return absl::StrFormat(
       "node %s has GPUs with %.3g GB, and the job's micro-batch was found for %.3g GB; drain the node, or submit the "
       "job "

@@ -10,7 +10,7 @@
 #include "coordinator/core/choices/memory_shortage.h"
 #include "coordinator/core/generation/membership_flaws.h"
 #include "coordinator/core/keeping/remembered.h"
-#include "coordinator/core/members/exchange.h"
+#include "coordinator/core/members/exchange_choice.h"
 #include "coordinator/core/members/faults.h"
 #include "coordinator/core/members/identity.h"
 #include "coordinator/core/members/members.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/members/candidates.h"
-#include "coordinator/core/members/exchange.h"
+#include "coordinator/core/members/exchange_choice.h"
 #include "coordinator/core/members/last_holders.h"
 #include "coordinator/core/state/text.h"
 #include "coordinator/core/stopping/halting.h"

@@ -17,7 +17,7 @@
 #include "coordinator/core/generation/retries.h"
 #include "coordinator/core/members/candidates.h"
 #include "coordinator/core/members/durable.h"
-#include "coordinator/core/members/exchange.h"
+#include "coordinator/core/members/exchange_choice.h"
 #include "coordinator/core/members/last_holders.h"
 #include "coordinator/core/members/shard_holders.h"
 #include "coordinator/core/members/suspicion.h"

@@ -27,6 +27,17 @@ std::string StoreTrouble(const Job& job) {
   return "";
 }
 
+// Returns what one of the trainers that are starting does meanwhile, as far as it says so. Returns an empty string
+// where none does.
+std::string StartNote(const Job& job) {
+  for (const auto& [id, trainer] : job.trainers) {
+    const v1::TrainerReport& report = trainer.report;
+    if (!trainer.reported || !trainer.death.empty() || report.phase() != v1::TRAINER_STARTING) continue;
+    if (!report.note().empty()) return absl::StrCat(ShortName(report.trainer()), " starts: ", Bounded(report.note()));
+  }
+  return "";
+}
+
 // Returns which node cannot start a trainer of the job, and why, and how many others cannot either. Returns an empty
 // string where there is none.
 std::string StartTroubles(const State& state, const Job& job) {
@@ -126,6 +137,7 @@ void WaitForWorkers(Turn& turn, Job& job, size_t have) {
   if (const std::string trouble = StoreTrouble(job); !trouble.empty()) {
     absl::StrAppend(&reason, ": trainers wait for the checkpoint store: ", trouble);
   }
+  if (const std::string note = StartNote(job); !note.empty()) absl::StrAppend(&reason, ": ", note);
   if (const std::string troubles = StartTroubles(turn.state, job); !troubles.empty()) {
     absl::StrAppend(&reason, ": ", troubles);
   }

@@ -1,4 +1,5 @@
 #include "coordinator/core/members/durable.h"
+#include "common/agreed/agreed_limits.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,8 +15,6 @@
 namespace rekindle::core {
 namespace {
 
-// At most this many names of damaged checkpoints are remembered for a job.
-constexpr int kMaxDamaged = 100;
 // A manifest's name has at most this many bytes.
 constexpr size_t kMaxName = 200;
 
@@ -98,7 +97,7 @@ void TakeDurableCheckpoint(Turn& turn, Job& job, const v1::TrainerReport& report
 
 void GiveUpDamaged(Turn& turn, Job& job, const v1::Checkpointed& older, const std::string& why) {
   const v1::Checkpointed damaged = job.record.checkpoint();
-  if (job.record.damaged_checkpoints_size() >= kMaxDamaged) {
+  if (job.record.damaged_checkpoints_size() >= common::kMostDamaged) {
     job.record.mutable_damaged_checkpoints()->DeleteSubrange(0, 1);
   }
   job.record.add_damaged_checkpoints(damaged.manifest());

@@ -13,7 +13,7 @@
 #include "coordinator/core/record/job_json.h"
 #include "coordinator/core/record/store_search.h"
 #include "coordinator/core/record/stored_record.h"
-#include "coordinator/core/reports/admission.h"
+#include "coordinator/core/reports/job_admission.h"
 #include "coordinator/core/reports/trainer_reports.h"
 #include "coordinator/core/state/text.h"
 #include "coordinator/core/taken_over/revival.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "coordinator/core/cluster.h"
-#include "coordinator/core/simulation/queue.h"
+#include "coordinator/core/simulation/virtual_time.h"
 
 namespace rekindle::core::simulation {
 

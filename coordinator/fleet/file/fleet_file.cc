@@ -13,6 +13,7 @@
 #include "coordinator/fleet/file/carbon_file.h"
 #include "coordinator/fleet/file/pool_machines.h"
 #include "coordinator/fleet/file/price_from.h"
+#include "coordinator/fleet/providers/contract/price_source.h"
 #include "coordinator/fleet/providers/registry/provider_kinds.h"
 #include "coordinator/market/goal_words.h"
 
@@ -24,7 +25,6 @@ constexpr int kMaxPools = 1000;
 constexpr int kMaxTeams = 1000;
 constexpr double kLeastShare = 0.001;
 constexpr double kMaxShare = 1e6;
-constexpr double kMaxPrice = 1e6;
 constexpr size_t kLongestCurrency = 16;
 constexpr size_t kLongestName = 256;
 
@@ -42,12 +42,13 @@ absl::Status ResolvePrices(const std::string& path, v1::Fleet::Pool& pool) {
     const std::string name = absl::StrCat(path, ".prices[", i, "]");
     const absl::StatusOr<absl::Time> from = ToTime(name + ".from", pool.prices(i).from());
     if (!from.ok()) return from.status();
-    if (absl::Status s = common::CheckRange(name + ".price", pool.prices(i).price(), 0, kMaxPrice); !s.ok()) return s;
+    if (absl::Status s = common::CheckRange(name + ".price", pool.prices(i).price(), 0, kHighestPrice); !s.ok())
+      return s;
     if (*from <= before)
       return common::WrongField(name + ".from", "is not after the one before: list the oldest first");
     before = *from;
   }
-  if (absl::Status s = common::CheckRange(path + ".on_demand_price", pool.on_demand_price(), 0, kMaxPrice); !s.ok())
+  if (absl::Status s = common::CheckRange(path + ".on_demand_price", pool.on_demand_price(), 0, kHighestPrice); !s.ok())
     return s;
   if (pool.on_demand_price() > 0 && core::PoolCapacityOf(pool.capacity()) == core::PoolCapacity::kOnDemand) {
     return common::WrongField(path + ".on_demand_price", "is for spot pools; here it is the price: remove it");
@@ -79,7 +80,7 @@ absl::Status ResolvePool(const std::string& path, const ProviderKind& kind, v1::
   if (pool.devices() == 0) pool.set_devices(1);
   if (pool.speed() == 0) pool.set_speed(1);
   if (pool.max() == 0) pool.set_max(pool.has_machines() ? kind.max : kDefaultMax);
-  for (const absl::Status& s : {common::CheckRange(path + ".price", pool.price(), 0, kMaxPrice),
+  for (const absl::Status& s : {common::CheckRange(path + ".price", pool.price(), 0, kHighestPrice),
                                 common::CheckRange(path + ".devices", pool.devices(), 1, 64),
                                 common::CheckRange(path + ".speed", pool.speed(), 1e-3, 1e3),
                                 common::CheckRange(path + ".node_watts", pool.node_watts(), 0, 1e6),

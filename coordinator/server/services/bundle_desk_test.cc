@@ -252,8 +252,7 @@ TEST_F(BundleDeskTest, TwoHundredNodesThatFetchAtOnceDelayHeartbeatsLittle) {
   }
   const double meanwhile = heartbeats([&] { return done < 200; });
   for (std::thread& client : clients) client.join();
-  // The clients of this test share the processors with the coordinator, so the least time that counts is 10 ms. The
-  // bench of own models compares the times themselves, with clients on other processors.
+  // The clients of this test share the processors with the coordinator, so the least time that counts is 10 ms.
   EXPECT_LE(meanwhile, 2 * std::max(alone, 0.01)) << "alone " << alone;
 }
 

@@ -29,7 +29,7 @@ def run(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval_da
         micro_batch: int | None = None, workers: int | tuple[int, int] = (1, 1),
         optimizer: Optimizer | None = None, schedule: Schedule | None = None, reduce: str = "exact",
         evaluate_micro_batches: int | None = None, checkpoint: Checkpoint | int | None = None,
-        env_from: Sequence[str] = (), name: str | None = None, fresh: bool = False,
+        start_minutes: int | None = None, env_from: Sequence[str] = (), name: str | None = None, fresh: bool = False,
         cluster: str | None = None) -> Result:
     """Trains what HF's Trainer would train with the same arguments, and returns the result, as rekindle.run does.
 
@@ -49,7 +49,8 @@ def run(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval_da
     read = arguments.read(args, _samples(train_dataset), optimizer=optimizer, schedule=schedule, checkpoint=checkpoint)
     keywords = _keywords(read, micro_batch, eval_dataset)
     return train(job, **keywords, workers=workers, reduce=reduce, evaluate_micro_batches=evaluate_micro_batches,
-                 env_from=env_from, name=name or default_name(job.module), fresh=fresh, cluster=cluster)
+                 start_minutes=start_minutes, env_from=env_from, name=name or default_name(job.module), fresh=fresh,
+                 cluster=cluster)
 
 
 def submit(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval_dataset: Any = None,
@@ -57,7 +58,8 @@ def submit(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval
            micro_batch: int | None = None, workers: int | tuple[int, int] = (1, 1),
            optimizer: Optimizer | None = None, schedule: Schedule | None = None, reduce: str = "exact",
            evaluate_micro_batches: int | None = None, checkpoint: Checkpoint | int | None = None,
-           env_from: Sequence[str] = (), name: str | None = None, endpoint: str | None = None) -> Any:
+           start_minutes: int | None = None, env_from: Sequence[str] = (), name: str | None = None,
+           endpoint: str | None = None) -> Any:
     """Submits the same as a job, and returns at once, as rekindle.submit does."""
     job = _job("submit", args, {"model_init": model_init, "args": args, "train_dataset": train_dataset,
                                 "eval_dataset": eval_dataset, "data_collator": data_collator,
@@ -67,7 +69,8 @@ def submit(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval
     read = arguments.read(args, _samples(train_dataset), optimizer=optimizer, schedule=schedule, checkpoint=checkpoint)
     keywords = _keywords(read, micro_batch, eval_dataset)
     return send(job, **keywords, workers=workers, reduce=reduce, evaluate_micro_batches=evaluate_micro_batches,
-                env_from=env_from, name=name or default_name(job.module), endpoint=endpoint)
+                start_minutes=start_minutes, env_from=env_from, name=name or default_name(job.module),
+                endpoint=endpoint)
 
 
 def task(model_init: Callable[[], Any], args: Any, *, train_dataset: Any, eval_dataset: Any = None,

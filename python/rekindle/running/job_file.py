@@ -27,7 +27,8 @@ _ARGUMENTS = {"training.steps": "steps", "training.global_batch": "batch", "trai
               "training.evaluate_every": "evaluate_every",
               "training.evaluate_micro_batches": "evaluate_micro_batches", "model.env_from": "env_from",
               "model.python": "task", "model.folder": "folder",
-              "model.bundle": "folder", "model.data_workers": "data_workers"}
+              "model.bundle": "folder", "model.data_workers": "data_workers",
+              "model.start_minutes": "start_minutes"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Wanted:
     evaluate_micro_batches: Any = None
     checkpoint: Any = None
     data_workers: Any = None
+    start_minutes: Any = None
     env_from: Any = ()
     name: Any = None
 
@@ -72,6 +74,8 @@ def describe(place: Place, wanted: Wanted) -> dict[str, Any]:
         model["env_from"] = names
     if wanted.data_workers is not None:
         model["data_workers"] = Limit(1, 64, whole=True).check("data_workers", wanted.data_workers)
+    if wanted.start_minutes is not None:
+        model["start_minutes"] = Limit(1, 1440, whole=True).check("start_minutes", wanted.start_minutes)
     spec: dict[str, Any] = {
         "seed": Limit(0, 2_147_483_647, whole=True).check("seed", wanted.seed), "workers": {"min": low, "max": high},
         "model": model, "training": training, "optimizer": _optimizer(wanted.optimizer)}

@@ -88,8 +88,8 @@ class Progress:
                          str(status["state"]).lower())
         silent = now - self._moved_at
         if status["state"] == "RUNNING" and silent >= max(SILENT_SECONDS, 5 * float(status["step_seconds"])):
-            why = f": {status['reason']}" if status["reason"] else ""
-            return _safe(f"no step for {duration(silent)}{why}")
+            why = _notes(status) or str(status["reason"])
+            return _safe(f"no step for {duration(silent)}" + (f": {why}" if why else ""))
         return ""
 
     def _print(self, line: str) -> None:
@@ -114,6 +114,13 @@ class Progress:
             self._stream.write("\r\x1b[2K")
             self._stream.flush()
         self._drawn = False
+
+
+def _notes(status: Mapping[str, Any]) -> str:
+    """Returns what the workers do beside their work, such as compiling, or nothing."""
+    notes = [(str(member["trainer"]).rpartition("/")[0], member["note"]) for member in status.get("members") or ()
+             if member.get("note")]
+    return "; ".join(f"{name} {note}" for name, note in notes[:2]) + (" ..." if notes[2:] else "")
 
 
 def _speed(status: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@
 #include "coordinator/core/cluster.h"
 #include "tests/simulation/coordinator/coordinator.h"
 #include "tests/simulation/coordinator/turn_observer.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

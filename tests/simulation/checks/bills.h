@@ -8,7 +8,7 @@
 #include "tests/simulation/coordinator/coordinator.h"
 #include "tests/simulation/coordinator/turn_observer.h"
 #include "tests/simulation/world/observer.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

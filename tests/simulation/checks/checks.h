@@ -2,19 +2,19 @@
 #ifndef REKINDLE_TESTS_SIMULATION_CHECKS_CHECKS_H_
 #define REKINDLE_TESTS_SIMULATION_CHECKS_CHECKS_H_
 
-#include "tests/simulation/checks/adoption.h"
 #include "tests/simulation/checks/answers.h"
 #include "tests/simulation/checks/bills.h"
-#include "tests/simulation/checks/generations/durable.h"
 #include "tests/simulation/checks/generations/losses.h"
-#include "tests/simulation/checks/generations/members.h"
 #include "tests/simulation/checks/generations/memberships.h"
 #include "tests/simulation/checks/generations/reductions.h"
+#include "tests/simulation/checks/generations/sim_durable.h"
+#include "tests/simulation/checks/generations/sim_members.h"
 #include "tests/simulation/checks/inversion.h"
-#include "tests/simulation/checks/left_alone.h"
+#include "tests/simulation/checks/sim_adoption.h"
+#include "tests/simulation/checks/sim_left_alone.h"
 #include "tests/simulation/checks/statuses.h"
 #include "tests/simulation/coordinator/coordinator.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/simulation/coordinator/coordinator.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

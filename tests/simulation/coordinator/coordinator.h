@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "coordinator/core/cluster.h"
-#include "tests/simulation/coordinator/clock.h"
 #include "tests/simulation/coordinator/database.h"
-#include "tests/simulation/coordinator/lease_book.h"
+#include "tests/simulation/coordinator/sim_clock.h"
+#include "tests/simulation/coordinator/sim_lease_book.h"
 #include "tests/simulation/coordinator/turn_observer.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

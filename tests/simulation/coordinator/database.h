@@ -6,7 +6,7 @@
 #include <string>
 
 #include "coordinator/core/state/events.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -3,7 +3,7 @@
 #define REKINDLE_TESTS_SIMULATION_COORDINATOR_JOB_RECORD_H_
 
 #include "rekindle/v1/store.pb.h"
-#include "tests/simulation/world/job.h"
+#include "tests/simulation/world/sim_job.h"
 
 namespace rekindle::core::simulation {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coordinator/core/state/events.h"
-#include "tests/simulation/world/job.h"
+#include "tests/simulation/world/sim_job.h"
 
 namespace rekindle::core::simulation {
 

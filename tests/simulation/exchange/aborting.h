@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "tests/simulation/exchange/nccl.h"
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_world.h"
 #include "worker/comm/contract/communicator.h"
 
 namespace rekindle::core::simulation {

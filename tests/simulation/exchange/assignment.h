@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -9,9 +9,9 @@
 #include "tests/simulation/exchange/aborting.h"
 #include "tests/simulation/exchange/shards.h"
 #include "tests/simulation/exchange/stepping.h"
-#include "tests/simulation/trainers/store_search.h"
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/trainers/sim_store_search.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -9,8 +9,8 @@
 #include "rekindle/v1/trainer.pb.h"
 #include "tests/simulation/exchange/aborting.h"
 #include "tests/simulation/exchange/entering.h"
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

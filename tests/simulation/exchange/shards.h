@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/process.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_process.h"
 
 namespace rekindle::core::simulation {
 

@@ -7,8 +7,8 @@
 #include "rekindle/v1/membership.pb.h"
 #include "tests/simulation/exchange/aborting.h"
 #include "tests/simulation/trainers/saving.h"
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

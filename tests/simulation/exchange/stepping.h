@@ -4,12 +4,12 @@
 #define REKINDLE_TESTS_SIMULATION_EXCHANGE_STEPPING_H_
 
 #include "tests/simulation/exchange/aborting.h"
-#include "tests/simulation/exchange/leaving.h"
 #include "tests/simulation/exchange/nccl.h"
+#include "tests/simulation/exchange/sim_leaving.h"
 #include "tests/simulation/exchange/standing.h"
 #include "tests/simulation/trainers/saving.h"
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

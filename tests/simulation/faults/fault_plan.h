@@ -13,8 +13,8 @@
 #include "tests/simulation/faults/trainer_faults.h"
 #include "tests/simulation/faults/vanishings.h"
 #include "tests/simulation/nodes/nodes.h"
-#include "tests/simulation/users/users.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/users/sim_users.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

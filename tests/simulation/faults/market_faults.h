@@ -5,8 +5,8 @@
 #include <string>
 
 #include "tests/simulation/coordinator/coordinator.h"
-#include "tests/simulation/nodes/machines.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/nodes/sim_machines.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -3,7 +3,7 @@
 #define REKINDLE_TESTS_SIMULATION_FAULTS_STORE_FAULTS_H_
 
 #include "tests/simulation/faults/trainer_faults.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

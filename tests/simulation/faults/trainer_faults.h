@@ -2,8 +2,8 @@
 #ifndef REKINDLE_TESTS_SIMULATION_FAULTS_TRAINER_FAULTS_H_
 #define REKINDLE_TESTS_SIMULATION_FAULTS_TRAINER_FAULTS_H_
 
-#include "tests/simulation/nodes/supervisor.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/nodes/sim_supervisor.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -3,8 +3,8 @@
 #define REKINDLE_TESTS_SIMULATION_FAULTS_VANISHINGS_H_
 
 #include "tests/simulation/coordinator/turn_observer.h"
-#include "tests/simulation/nodes/machines.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/nodes/sim_machines.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -3,7 +3,7 @@
 #define REKINDLE_TESTS_SIMULATION_NODES_AGENT_REPORTS_H_
 
 #include "rekindle/v1/node.pb.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -10,8 +10,8 @@
 #include "tests/simulation/coordinator/coordinator.h"
 #include "tests/simulation/nodes/gpu_health.h"
 #include "tests/simulation/nodes/lone_machines.h"
-#include "tests/simulation/nodes/supervisor.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/nodes/sim_supervisor.h"
+#include "tests/simulation/world/sim_world.h"
 #include "worker/agent/decisions/slot_plan.h"
 
 namespace rekindle::core::simulation {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

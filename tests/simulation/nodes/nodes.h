@@ -5,16 +5,16 @@
 #include <string>
 
 #include "tests/simulation/coordinator/coordinator.h"
-#include "tests/simulation/exchange/exchange.h"
+#include "tests/simulation/exchange/sim_exchange.h"
 #include "tests/simulation/nodes/agents.h"
 #include "tests/simulation/nodes/gpu_health.h"
 #include "tests/simulation/nodes/lone_machines.h"
-#include "tests/simulation/nodes/machines.h"
-#include "tests/simulation/nodes/pools.h"
+#include "tests/simulation/nodes/sim_machines.h"
+#include "tests/simulation/nodes/sim_pools.h"
+#include "tests/simulation/nodes/sim_supervisor.h"
 #include "tests/simulation/nodes/strangers.h"
-#include "tests/simulation/nodes/supervisor.h"
 #include "tests/simulation/trainers/trainers.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

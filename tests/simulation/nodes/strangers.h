@@ -3,8 +3,8 @@
 #define REKINDLE_TESTS_SIMULATION_NODES_STRANGERS_H_
 
 #include "tests/simulation/coordinator/coordinator.h"
-#include "tests/simulation/nodes/supervisor.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/nodes/sim_supervisor.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

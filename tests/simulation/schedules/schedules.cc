@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/simulation/queue.h"
+#include "coordinator/core/simulation/virtual_time.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -128,6 +128,16 @@ Options Few(uint64_t seed) {
   return options;
 }
 
+// Adds machines that can be ordered beside those that are there from the start.
+void AddPools(Chance& chance, Options* options) {
+  const int pools = 1 + chance.Pick(2);
+  for (int i = 0; i < pools; ++i) {
+    const int most = 2 + chance.Pick(std::max(1, options->nodes / 4));
+    options->pools.push_back({.name = i == 0 ? "near" : "far", .max = most, .price = 1.0 + i});
+  }
+  AddMoney(chance, options);
+}
+
 // Makes schedules in which jobs share many machines. Several kinds of trouble may come at once.
 Options Many(uint64_t seed, int nodes) {
   Chance chance(~seed);
@@ -156,6 +166,13 @@ Options Many(uint64_t seed, int nodes) {
   }
   if (chance.Happens(0.3)) options.unheard = 1;
   if (chance.Happens(0.3)) options.store = 1 + chance.Pick(2);
+  if (chance.Happens(0.25)) {
+    AddPools(chance, &options);
+  } else if (chance.Happens(0.1)) {
+    options.copies = 1;
+    options.from_stores = chance.Happens(0.5);
+    options.chaos_seconds = 60;
+  }
   return options;
 }
 

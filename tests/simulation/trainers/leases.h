@@ -5,8 +5,8 @@
 #include <string>
 
 #include "tests/simulation/coordinator/coordinator.h"
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

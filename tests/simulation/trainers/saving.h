@@ -2,8 +2,8 @@
 #ifndef REKINDLE_TESTS_SIMULATION_TRAINERS_SAVING_H_
 #define REKINDLE_TESTS_SIMULATION_TRAINERS_SAVING_H_
 
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

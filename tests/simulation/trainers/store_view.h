@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

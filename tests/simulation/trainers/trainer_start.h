@@ -5,9 +5,9 @@
 #include <string>
 
 #include "tests/simulation/trainers/leases.h"
-#include "tests/simulation/trainers/store_search.h"
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/trainers/sim_store_search.h"
+#include "tests/simulation/trainers/sim_voice.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

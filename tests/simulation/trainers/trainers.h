@@ -7,10 +7,10 @@
 #include "tests/simulation/coordinator/coordinator.h"
 #include "tests/simulation/trainers/leases.h"
 #include "tests/simulation/trainers/saving.h"
-#include "tests/simulation/trainers/store_search.h"
+#include "tests/simulation/trainers/sim_store_search.h"
+#include "tests/simulation/trainers/sim_voice.h"
 #include "tests/simulation/trainers/trainer_start.h"
-#include "tests/simulation/trainers/voice.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

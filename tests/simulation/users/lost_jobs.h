@@ -6,7 +6,7 @@
 #include "tests/simulation/nodes/strangers.h"
 #include "tests/simulation/users/recovered_jobs.h"
 #include "tests/simulation/users/submitting.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -3,7 +3,7 @@
 #define REKINDLE_TESTS_SIMULATION_USERS_RESUMING_H_
 
 #include "tests/simulation/coordinator/coordinator.h"
-#include "tests/simulation/world/world.h"
+#include "tests/simulation/world/sim_world.h"
 
 namespace rekindle::core::simulation {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "tests/simulation/world/fabric.h"
-#include "tests/simulation/world/job.h"
-#include "tests/simulation/world/process.h"
+#include "tests/simulation/world/sim_job.h"
+#include "tests/simulation/world/sim_process.h"
 
 namespace rekindle::core::simulation {
 

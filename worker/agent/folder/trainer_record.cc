@@ -6,12 +6,6 @@
 #include "worker/agent/folder/small_file.h"
 
 namespace rekindle::agent {
-namespace {
-
-constexpr size_t kMaxRecordBytes = 64 << 10;
-
-}  // namespace
-
 std::string ToJson(const TrainerRecord& record) {
   const nlohmann::ordered_json json = {{"trainer", record.trainer},
                                        {"slot", record.slot},

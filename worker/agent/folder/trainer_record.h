@@ -3,6 +3,7 @@
 #ifndef REKINDLE_WORKER_AGENT_FOLDER_TRAINER_RECORD_H_
 #define REKINDLE_WORKER_AGENT_FOLDER_TRAINER_RECORD_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,6 +11,9 @@
 #include "common/process/process.h"
 
 namespace rekindle::agent {
+
+// The file of a record, and that of a node, has at most so many bytes. What is longer was not written by an agent.
+inline constexpr size_t kMaxRecordBytes = 64 << 10;
 
 struct TrainerRecord {
   // The form of a trainer's name is "<node>/<slot>/<incarnation>".

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "common/log/log.h"
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 #include "common/net/descriptors.h"
 #include "common/process/process.h"
 #include "common/rpc/rpc.h"

@@ -13,8 +13,6 @@
 namespace rekindle::agent {
 namespace {
 
-constexpr size_t kMaxRecordBytes = 64 << 10;
-
 absl::Status CheckNothingRuns(const NodeFolder& folder) {
   for (const std::string& name : ListFolder(folder.RecordFolder())) {
     const auto text = ReadSmallFile(absl::StrCat(folder.RecordFolder(), "/", name), kMaxRecordBytes);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 #include "common/process/process.h"
 #include "common/process/waker.h"
 #include "common/sync/mutex.h"

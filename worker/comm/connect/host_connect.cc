@@ -10,13 +10,13 @@
 #include "common/time/clock.h"
 #include "worker/comm/links/ring_link.h"
 #include "worker/comm/links/stream_link.h"
+#include "worker/comm/watch/handshake.h"
 
 namespace rekindle::comm {
 namespace {
 
 // A dial gives up after `kDialSeconds`, because a new dial repeats a lost SYN sooner than the kernel would.
 constexpr double kDialSeconds = 1;
-constexpr double kHandshakeSeconds = 3;
 constexpr double kFirstPause = 0.005;
 constexpr double kLongestPause = 0.1;
 // After the deadline to connect, the other ranks get `kGraceSeconds` to report who is missing.

@@ -18,7 +18,6 @@
 namespace rekindle::comm {
 namespace {
 
-constexpr double kHandshakeSeconds = 3;
 constexpr double kParkSeconds = 10;
 // An honest peer opens at most two connections at once. The rest of `kMaxHalfOpen` is room for invalid ones.
 constexpr size_t kMaxHalfOpen = 2 * common::kMaxWorldSize;

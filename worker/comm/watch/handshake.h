@@ -22,6 +22,9 @@
 
 namespace rekindle::comm {
 
+// A handshake ends within `kHandshakeSeconds`, or its connection is closed.
+inline constexpr double kHandshakeSeconds = 3;
+
 using Nonce = std::array<uint8_t, 32>;
 using Mac = std::array<uint8_t, 32>;
 

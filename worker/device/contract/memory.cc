@@ -1,7 +1,7 @@
 #include "worker/device/contract/memory.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 
 namespace rekindle::device {
 

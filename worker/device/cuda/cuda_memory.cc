@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 #include "worker/device/cuda/cuda_errors.h"
 
 namespace rekindle::device {

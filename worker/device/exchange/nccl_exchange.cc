@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/log/log.h"
 #include "common/sync/mutex.h"
+#include "common/time/clock.h"
 #include "worker/comm/nccl/nccl_session.h"
 #include "worker/device/exchange/nccl_id.h"
 #include "worker/device/exchange/nccl_piece.h"
@@ -22,7 +23,7 @@ namespace {
 constexpr int kEagerLooks = 200;
 constexpr auto kPause = std::chrono::microseconds(50);
 // After a failure of NCCL, the rank waits so long for its communicator to find out which peer is the reason.
-constexpr auto kSuspicion = std::chrono::milliseconds(200);
+constexpr double kSuspicionSeconds = 0.2;
 // NCCL may take seconds to connect its ranks.
 constexpr double kJoinSeconds = 10;
 
@@ -127,10 +128,10 @@ class NcclExchange final : public Exchange {
 
   // Waits until no operation of NCCL uses memory of the device any more. Returns false if that takes too long.
   bool AwaitAborted() {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kNcclEndSeconds);
+    const double until = common::SteadySeconds() + kNcclEndSeconds;
     if (!session_->AwaitEnd(kNcclEndSeconds)) return false;
     const absl::Status drained =
-        device_.Await(device_.Record(Queue::kNccl), [&] { return std::chrono::steady_clock::now() < until; });
+        device_.Await(device_.Record(Queue::kNccl), [&] { return common::SteadySeconds() < until; });
     // A device that is broken runs nothing.
     return !absl::IsCancelled(drained);
   }
@@ -176,9 +177,9 @@ class NcclExchange final : public Exchange {
   // Returns the error of the communicator if it has one, and otherwise that of NCCL.
   absl::Status StatusOf(comm::NcclSession::Outcome outcome) {
     if (outcome == comm::NcclSession::Outcome::kDone) return absl::OkStatus();
-    const auto until = std::chrono::steady_clock::now() + kSuspicion;
+    const double until = common::SteadySeconds() + kSuspicionSeconds;
     while (outcome == comm::NcclSession::Outcome::kFailed && communicator_.status().ok() &&
-           std::chrono::steady_clock::now() < until) {
+           common::SteadySeconds() < until) {
       std::this_thread::sleep_for(kPause);
     }
     if (absl::Status status = communicator_.status(); !status.ok()) return status;
@@ -223,9 +224,9 @@ class NcclExchange final : public Exchange {
   // Waits until NCCL has put an operation on its queue. The lane does not watch that, because the device has not come
   // to the operation yet.
   absl::Status AwaitLaunched() {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(launch_seconds_);
+    const double until = common::SteadySeconds() + launch_seconds_;
     const auto settled = session_->Settle(
-        [until, go_on = Patience({})]() mutable { return go_on() && std::chrono::steady_clock::now() < until; });
+        [until, go_on = Patience({})]() mutable { return go_on() && common::SteadySeconds() < until; });
     if (settled == comm::NcclSession::Outcome::kDone) return absl::OkStatus();
     if (settled == comm::NcclSession::Outcome::kGivenUp && communicator_.status().ok()) {
       return absl::DeadlineExceededError(

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/memory/huge_pages.h"
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 
 namespace rekindle::device {
 namespace {

@@ -6,7 +6,7 @@
 #define REKINDLE_WORKER_MODELS_ATEN_AUTOCAST_H_
 
 #include "worker/contract/spec.h"
-#include "worker/models/declared/device.h"
+#include "worker/models/declared/compute_device.h"
 
 namespace rekindle::models {
 

@@ -1,4 +1,4 @@
-#include "worker/models/declared/device.h"
+#include "worker/models/declared/compute_device.h"
 
 #include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>

@@ -33,8 +33,8 @@ struct ModelKind {
   std::span<const ModelSize> sizes = {};
   // `recomputes` says that the kind can compute a block again in backward instead of keeping its activations.
   bool recomputes = false;
-  // A probe of the arithmetic (runtime.h) computes on at most `probe_samples` samples. The field is 0 for a model on
-  // windows of tokens.
+  // A probe of the arithmetic (numeric_runtime.h) computes on at most `probe_samples` samples. The field is 0 for a
+  // model on windows of tokens.
   int probe_samples = 0;
   // `values` returns the number of values of a sample. It is null for a model on windows of tokens.
   int (*values)(const ModelSpec& spec) = nullptr;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "worker/contract/spec.h"
-#include "worker/models/declared/device.h"
+#include "worker/models/declared/compute_device.h"
 
 namespace rekindle::models {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "worker/models/declared/model_kind.h"
-#include "worker/models/registry/runtime.h"
+#include "worker/models/registry/numeric_runtime.h"
 #include "worker/models/testing/test_model.h"
 
 namespace rekindle::models {

@@ -11,8 +11,9 @@
 
 namespace rekindle::models {
 
-// Makes the model of a job. The caller must call PinThreads (runtime.h) before the first call. Returns INVALID_ARGUMENT
-// for an unknown kind, with the name of the nearest known one, or for a field out of range, with the field's name.
+// Makes the model of a job. The caller must call PinThreads (numeric_runtime.h) before the first call. Returns
+// INVALID_ARGUMENT for an unknown kind, with the name of the nearest known one, or for a field out of range, with the
+// field's name.
 absl::StatusOr<std::unique_ptr<train::Model>> MakeModel(const ModelSpec& spec);
 
 }  // namespace rekindle::models

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+
+#include "worker/models/declared/compute_device.h"
 #include "worker/models/declared/model_kind.h"
 #include "worker/models/declared/tensors.h"
 
@@ -32,6 +36,14 @@ TEST(RegistryTest, AnUnknownKindNamesTheNearest) {
     EXPECT_THAT(std::string(status.message()), HasSubstr("did you mean 'gpt'"));
     EXPECT_LT(status.message().size(), 200u);
   }
+}
+
+TEST(RegistryTest, WithoutAGpuLoadCudaSaysWhatIsMissing) {
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "this machine has a GPU";
+  const absl::Status refused = LoadCuda(true);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), testing::AnyOf(HasSubstr("LibTorch's CUDA part cannot be loaded: "),
+                                                             HasSubstr("LibTorch finds no GPU that it can use")));
 }
 
 TEST(RegistryTest, AFieldOutOfRangeIsNamed) {

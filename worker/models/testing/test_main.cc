@@ -1,7 +1,7 @@
 // Pins the number of threads as a trainer does, before any test runs.
 #include <gtest/gtest.h>
 
-#include "worker/models/registry/runtime.h"
+#include "worker/models/registry/numeric_runtime.h"
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/digest/hash.h"
 #include "common/log/log.h"
 #include "common/text/printable.h"
@@ -20,23 +21,25 @@ struct Played {
   std::vector<std::string> gradients;
 };
 
-absl::StatusOr<Played> Play(OwnModel& model, const RehearsalOptions& options) {
+// Plays micro-batch `index` of the first step.
+absl::StatusOr<Played> Play(OwnModel& model, const RehearsalOptions& options, int index) {
   Played played;
   played.gradients.resize(model.layout().parameters.size());
   const auto sink = [&](int parameter, std::span<const float> gradient) {
     played.gradients[static_cast<size_t>(parameter)] = common::Xxh3_128Hex(gradient.data(), gradient.size_bytes());
   };
-  train::MicroBatch batch{.index = 0};
   const int count = std::min(options.samples, static_cast<int>(kMaxSamples));
-  for (int n = 0; n < count; ++n) batch.samples.push_back(n % model.description().samples);
-  batch.sequences = count;
+  const int64_t first = static_cast<int64_t>(index) * count;
+  train::MicroBatch batch{.index = index, .first = first, .sequences = count};
+  for (int64_t n = first; n < first + count; ++n) batch.samples.push_back(n % model.description().samples);
   const absl::StatusOr<train::LossSum> loss = model.Backward(batch, {.seed = options.seed, .step = 0}, 1, sink);
   // Whether two processes agree is found out when none of them dies.
   if (absl::IsAborted(loss.status())) return absl::UnavailableError(loss.status().message());
   if (!loss.ok()) return loss.status();
   if (std::isnan(loss->sum)) {
     return absl::InvalidArgumentError(
-        "the loss is NaN in the first micro-batch; look for a division by 0, a logarithm of 0, or NaN in the data");
+        "the loss is NaN in one of the first micro-batches; look for a division by 0, a logarithm of 0, or NaN in the "
+        "data");
   }
   played.loss = *loss;
   return played;
@@ -44,6 +47,10 @@ absl::StatusOr<Played> Play(OwnModel& model, const RehearsalOptions& options) {
 
 std::string TextOf(const train::LossSum& loss) {
   return absl::StrCat(std::bit_cast<uint64_t>(loss.sum), "/", loss.count, "/", loss.whole_buffers);
+}
+
+std::string TextOf(const Played& played) {
+  return absl::StrCat(TextOf(played.loss), "\n", absl::StrJoin(played.gradients, "\n"));
 }
 
 // Names what two processes have computed differently, or returns an empty string.
@@ -57,26 +64,31 @@ std::string DifferenceOf(const train::ParameterLayout& layout, const Played& one
   return TextOf(one.loss) == TextOf(other.loss) ? "" : "the loss, its count, or a buffer of whole numbers";
 }
 
+// The first process computes two micro-batches, and the second one begins with the latter of them. So the comparison
+// also finds what a micro-batch leaves behind for the next one in the same process.
 absl::StatusOr<std::string> Compare(OwnModel& model, const RehearsalOptions& options) {
-  const absl::StatusOr<Played> first = Play(model, options);
+  const absl::StatusOr<Played> before = Play(model, options, 0);
+  if (!before.ok()) return before.status();
+  const absl::StatusOr<Played> first = Play(model, options, 1);
   if (!first.ok()) return first.status();
   if (absl::Status renewed = model.Renew(); !renewed.ok()) return renewed;
-  const absl::StatusOr<Played> second = Play(model, options);
+  const absl::StatusOr<Played> second = Play(model, options, 1);
   if (!second.ok()) return second.status();
   const std::string difference = DifferenceOf(model.layout(), *first, *second);
   if (!difference.empty()) {
     const std::string text = absl::StrCat(
-        "two fresh processes computed the same samples with the same weights, and ", difference,
-        " differs; make all that forward and the data draw follow from the seeds of torch, numpy and random, and use "
-        "no clock, no os.urandom and no generator that nobody has seeded");
+        "a process computed a micro-batch after another one, a fresh process computed it at once, with the same "
+        "weights, and ",
+        difference,
+        " differs; see that forward, loss and data keep nothing from one micro-batch for the next one, as a counter, a "
+        "tensor that is no buffer, or lru_cache does, that all they draw follows from the seeds of torch, numpy and "
+        "random, and that they use no clock and no os.urandom; rekindle validate --twice names the cause");
     if (options.exact) {
       return absl::InvalidArgumentError(absl::StrCat(text, "; or set training.reduce to fp32, which asks for less"));
     }
     log::Warning(text);
   }
-  std::string whole = TextOf(first->loss);
-  for (const std::string& gradient : first->gradients) absl::StrAppend(&whole, "\n", gradient);
-  return common::Xxh3_128Hex(whole);
+  return common::Xxh3_128Hex(absl::StrCat(TextOf(*before), "\n", TextOf(*first)));
 }
 
 }  // namespace

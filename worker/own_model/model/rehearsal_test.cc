@@ -72,6 +72,18 @@ TEST_F(OwnModelTest, ARehearsalFindsWhatTwoProcessesComputeDifferently) {
   EXPECT_TRUE(Rehearse(*model_, {.seed = 7, .samples = 4, .exact = false}).ok());
 }
 
+TEST_F(OwnModelTest, ARehearsalFindsWhatAMicroBatchLeavesForTheNextOne) {
+  for (const char* task : {"keeping:counter", "keeping:counted_buffer"}) {
+    Open(task);
+    const auto refused = Rehearse(*model_, {.seed = 7, .samples = 4});
+    EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << task << ": " << refused.status();
+    const bool is_buffer = task == std::string("keeping:counted_buffer");
+    EXPECT_THAT(std::string(refused.status().message()),
+                HasSubstr(is_buffer ? "the new value of the buffer queue" : "the gradient of layer.weight"))
+        << task;
+  }
+}
+
 TEST_F(OwnModelTest, ARehearsalTakesFewerSamplesWhereThereIsNoMemory) {
   Open("failing:needs_memory");
   const auto whole = Rehearse(*model_, {.seed = 7, .samples = 4});

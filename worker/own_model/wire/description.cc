@@ -105,7 +105,8 @@ absl::Status Add(const nlohmann::json& entry, Description* out) {
     info.momentum = 1;
     info.rule = RuleOf(entry.at("rule").get<std::string>());
     if (!IsFloating(dtype) && !IsWhole(dtype)) return Malformed(shown + " is of no type that buffers may have");
-    if (IsWhole(dtype) && info.rule == train::BufferRule::kMean) info.rule = train::BufferRule::kFirst;
+    info.must_agree = IsWhole(dtype) && info.rule == train::BufferRule::kMean;
+    if (info.must_agree) info.rule = train::BufferRule::kFirst;
   } else if (!layout->parameters.empty() && layout->parameters.back().is_buffer()) {
     return Malformed(shown + " is a parameter behind a buffer");
   } else if (!IsFloating(dtype)) {

@@ -66,12 +66,14 @@ TEST(DescriptionTest, WholeNumbersHaveNoMean) {
     const auto description = ParseDescription(json.dump());
     ASSERT_TRUE(description.ok()) << description.status();
     EXPECT_EQ(description->layout.parameters[2].rule, rule) << dtype;
+    EXPECT_EQ(description->layout.parameters[2].must_agree, rule == train::BufferRule::kFirst) << dtype;
     EXPECT_EQ(description->dtypes, (std::vector<std::string>{"float32", "float32", dtype}));
   }
   nlohmann::json frozen = Whole();
   frozen["layout"][2]["dtype"] = "int64";
   frozen["layout"][2]["rule"] = "frozen";
   EXPECT_EQ(ParseDescription(frozen.dump())->layout.parameters[2].rule, train::BufferRule::kFrozen);
+  EXPECT_FALSE(ParseDescription(frozen.dump())->layout.parameters[2].must_agree);
 }
 
 TEST(DescriptionTest, FrozenParametersAndGroupsAreTaken) {

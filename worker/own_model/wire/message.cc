@@ -1,4 +1,5 @@
 #include "worker/own_model/wire/message.h"
+#include "common/agreed/agreed_limits.h"
 
 #include <cmath>
 #include <map>
@@ -15,9 +16,8 @@ namespace {
 using numeric::RecordReader;
 using numeric::RecordWriter;
 
-// A message or traceback of the user's code is cut to these numbers of bytes.
+// A message of the user's code is cut to this number of bytes.
 constexpr size_t kLongestMessage = 2000;
-constexpr size_t kLongestTraceback = 16 << 10;
 
 absl::Status Malformed(const char* what) {
   return absl::InvalidArgumentError(
@@ -177,7 +177,7 @@ absl::StatusOr<Failed> DecodeFailed(const std::string& json) {
   Failed out{.kind = kind->second, .message = common::Printable(text("message"), kLongestMessage)};
   // The lines of a traceback stay lines. What is in them cannot be trusted to be printable.
   const std::string traceback = text("traceback");
-  for (size_t from = 0; from < traceback.size() && out.traceback.size() < kLongestTraceback;) {
+  for (size_t from = 0; from < traceback.size() && out.traceback.size() < common::kLongestTraceback;) {
     const size_t end = std::min(traceback.find('\n', from), traceback.size());
     absl::StrAppend(&out.traceback, common::Printable(traceback.substr(from, end - from), kLongestMessage), "\n");
     from = end + 1;

@@ -141,6 +141,10 @@ struct Report {
   std::optional<ReportedDevice> device;
 };
 
+// Returns Report::note for what a model says of itself. That is its first line, because the others are a traceback,
+// made printable and cut to what a report may carry.
+std::string NoteOf(const std::string& text);
+
 }  // namespace rekindle::train
 
 #endif  // REKINDLE_WORKER_TRAIN_CONTROL_REPORT_H_

@@ -59,7 +59,10 @@ absl::Status Engine::Allocate() {
   absl::StatusOr<TrainState> state = placement_->Zero();
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
-  if (absl::Status status = steps_.Allocate(); !status.ok()) return status;
+  absl::Status status = placement_->Reserve();
+  if (status.ok()) status = steps_.Allocate();
+  if (status.ok()) status = saver_.Allocate();
+  if (!status.ok()) return status;
   // Nothing that is exchanged is longer than an exact gradient.
   constexpr int64_t kMostBytes = 8;
   return exchanges_.Allocate(parts_.model.layout().total * kMostBytes);

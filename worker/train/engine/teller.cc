@@ -6,17 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/log/log.h"
-#include "common/text/printable.h"
 #include "worker/contract/user_lines.h"
 #include "worker/train/engine/speed_text.h"
 
 namespace rekindle::train {
-namespace {
-
-constexpr size_t kLongestNote = 300;
-
-}  // namespace
-
 void Teller::Introduce(const Introduction& introduction) {
   reporter_.Update(
       [&](Report& r) {
@@ -80,9 +73,7 @@ void Teller::OutOfMemory(const absl::Status& status, int micro_batch) {
 }
 
 void Teller::Note(const std::string& text) {
-  // Only the first line is shown, because the others are a traceback.
-  const std::string shown = common::Printable(text.substr(0, text.find('\n')), kLongestNote);
-  reporter_.Update([&](Report& r) { r.note = shown; }, true);
+  reporter_.Update([&](Report& r) { r.note = NoteOf(text); }, true);
 }
 
 void Teller::Failed(const absl::Status& status) {

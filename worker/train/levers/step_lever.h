@@ -28,6 +28,10 @@ struct StepView {
   std::optional<double> loss = std::nullopt;
   // `maxima` has one value a parameter, the largest |gradient| of any micro-batch of the current batch.
   std::span<const float> maxima = {};
+  // `has_gradient` says for each parameter whether any micro-batch of the current batch gave it a gradient, which may
+  // be 0. `missed` counts the earlier steps in which none did. It is empty if there were none such for any parameter.
+  std::span<const uint8_t> has_gradient = {};
+  std::span<const int64_t> missed = {};
   // `validation_loss` is the validation loss of the weights after `step` steps. It is set when an evaluation was due.
   std::optional<double> validation_loss = std::nullopt;
 };

@@ -125,6 +125,30 @@ TEST(NoGradientTest, NamesThemOnceAtTheTenthStep) {
   }
 }
 
+TEST(NoGradientTest, OneThatHadAGradientBeforeIsNotNamed) {
+  LeverState state;
+  const std::vector<float> maxima{1, 0, 0};
+  const std::vector<uint8_t> has_gradient{1, 0, 0};
+  const auto text = [&](const std::vector<int64_t>& missed, int steps = 100) {
+    const TrainSpec spec{.steps = steps};
+    return Show("no_gradient",
+                {.spec = spec,
+                 .layout = Layout(),
+                 .step = std::min(9, steps - 1),
+                 .loss = 1,
+                 .maxima = maxima,
+                 .has_gradient = has_gradient,
+                 .missed = missed,
+                 .validation_loss = {}},
+                &state)
+        .text;
+  };
+  EXPECT_EQ(text({0, 8, 9}), "1 parameter gets no gradient: p2; the loss does not depend on it");
+  EXPECT_EQ(text({0, 9, 9}), "2 parameters get no gradient: p1, p2; the loss does not depend on them");
+  EXPECT_EQ(text({}), "");
+  EXPECT_EQ(text({}, 1), "2 parameters get no gradient: p1, p2; the loss does not depend on them");
+}
+
 TEST(NoGradientTest, ABufferHasNone) {
   const TrainSpec spec{.steps = 100};
   ParameterLayout layout = testing::MakeLayout({4, 4, 4});

@@ -1,4 +1,5 @@
 #include "worker/train/micro_batch/device_search.h"
+#include "common/agreed/agreed_limits.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 #include "common/agreed/exit_codes.h"
 #include "common/files/file.h"
 #include "common/log/log.h"
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 #include "common/process/process.h"
 #include "common/time/clock.h"
 #include "worker/train/micro_batch/trial.h"
@@ -19,19 +20,16 @@
 namespace rekindle::train {
 namespace {
 
-// `kHeadRoom` is the share of the memory that must stay free after the search, because some data grows later and the
-// measurements may be too low.
-constexpr double kHeadRoom = 0.1;
 // `kPollMs` is the time between two checks whether the search is cancelled.
 constexpr int kPollMs = 100;
 constexpr size_t kMaxResultBytes = 64 << 10;
 
 absl::StatusOr<double> UsableBytes(const DeviceSearchOptions& options) {
-  if (options.device_bytes > 0) return options.device_bytes * (1 - kHeadRoom);
+  if (options.device_bytes > 0) return options.device_bytes * (1 - common::kSearchHeadRoom);
   const double share = options.memory_bytes;
   const absl::StatusOr<common::Memory> memory = common::ReadMemory();
   if (!memory.ok()) return memory.status();
-  return (share > 0 ? std::min(share, memory->available) : memory->available) * (1 - kHeadRoom);
+  return (share > 0 ? std::min(share, memory->available) : memory->available) * (1 - common::kSearchHeadRoom);
 }
 
 absl::StatusOr<common::Process> Start(const DeviceSearchOptions& options, int size, double bytes) {

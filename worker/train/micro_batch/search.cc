@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 
 namespace rekindle::train {
 namespace {

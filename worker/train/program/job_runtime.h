@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "worker/contract/model_interface.h"
 #include "worker/data/kinds/data_spec.h"
-#include "worker/models/declared/device.h"
+#include "worker/models/declared/compute_device.h"
 #include "worker/train/program/device_choice.h"
 #include "worker/train/program/trainer_flags.h"
 #include "worker/train/sessions/job_file.h"

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "worker/data/opening/open_data.h"
-#include "worker/models/declared/device.h"
+#include "worker/models/declared/compute_device.h"
 #include "worker/models/registry/model_registry.h"
-#include "worker/models/registry/runtime.h"
+#include "worker/models/registry/numeric_runtime.h"
 #include "worker/train/program/trainer_main.h"
 
 namespace rekindle::train {

@@ -1,9 +1,11 @@
 // Is rekindle-own-trainer, whose model is the user's own: a Python module that runs in a process beside the trainer. It
 // links no LibTorch, because the user's Python has a torch of its own.
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -91,6 +93,13 @@ absl::StatusOr<std::unique_ptr<Model>> OwnRuntime::OpenModel(const Flags& flags,
     return absl::FailedPreconditionError(
         "this node has no Python: start its rekindle-worker with --python PATH, or set model.interpreter");
   }
+  if (std::error_code ignored; !std::filesystem::exists(parts.process.interpreter, ignored)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this node has no ", parts.process.interpreter, ": ",
+                     job.python.interpreter.empty()
+                         ? "start its rekindle-worker with --python and the path of a Python that is there"
+                         : "install it there, or leave out model.interpreter for the node's own Python"));
+  }
   parts.process.task = job.python.task;
   const bool has_bundle = !job.python.bundle.empty();
   parts.process.folder = has_bundle ? common::NodeBundleFolder(flags.dir, job.python.bundle) : job.python.folder;
@@ -105,6 +114,9 @@ absl::StatusOr<std::unique_ptr<Model>> OwnRuntime::OpenModel(const Flags& flags,
   parts.process.exact = job.spec.exact;
   parts.process.threads = job.threads;
   parts.process.data_workers = job.python.data_workers;
+  if (job.python.start_minutes > 0) {
+    parts.process.start_seconds = parts.limits.first_seconds = 60.0 * job.python.start_minutes;
+  }
   parts.job = {.exact = job.spec.exact,
                .sixteen_bit = job.spec.sixteen_bit,
                .learning_rate = job.spec.optimizer.learning_rate,

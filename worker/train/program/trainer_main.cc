@@ -205,14 +205,18 @@ absl::StatusOr<std::unique_ptr<checkpoint::CheckpointClient>> OpenCheckpoints(co
   return open_store(job.store);
 }
 
-// Returns what a model may ask and tell the trainer. `running` is the engine, or null before there is one. All
-// arguments must outlive the model.
-ModelHooks HooksOf(const StopRequest& stop, const ControlPlane& control, Engine* const& running) {
+// Returns what a model may ask and tell the trainer. `running` is the engine, or null before there is one. Until then a
+// report is made of the note alone, so that whoever waits for the job reads why it takes long. All arguments must
+// outlive the model.
+ModelHooks HooksOf(const StopRequest& stop, ControlPlane& control, Engine* const& running) {
   return {.go_on = [&] { return !stop.made() && control.directives().Latest().action != Directive::Action::kExit; },
           .note =
               [&](const std::string& text) {
                 if (!text.empty()) log::Info("the model", {{"does", text}});
-                if (running != nullptr) running->Note(text);
+                if (running != nullptr) return running->Note(text);
+                Report report;
+                report.note = NoteOf(text);
+                control.Publish(report, true);
               }};
 }
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "worker/comm/connect/listener.h"
 #include "worker/contract/out_of_memory.h"
-#include "worker/models/declared/device.h"
+#include "worker/models/declared/compute_device.h"
 #include "worker/train/micro_batch/trial.h"
 #include "worker/train/program/device_choice.h"
 #include "worker/train/program/trainer_parts.h"

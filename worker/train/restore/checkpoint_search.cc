@@ -1,4 +1,5 @@
 #include "worker/train/restore/checkpoint_search.h"
+#include "common/agreed/agreed_limits.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +14,6 @@ constexpr double kFirstPauseSeconds = 0.5;
 // The pause after a look into the store doubles with each look, up to `kLongestPauseSeconds`. It is counted from the
 // end of the look, however long the look took.
 constexpr double kLongestPauseSeconds = 15;
-// A report names at most `kMaxDamaged` checkpoints.
-constexpr size_t kMaxDamaged = 100;
 
 CheckpointName NameFrom(const std::string& text) {
   const auto parsed = checkpoint::ParseName(text);
@@ -119,7 +118,7 @@ void CheckpointSearch::Tell(const checkpoint::SearchResult& found, bool verified
         r.restorable_durable = found.found && found.durable;
         r.damaged.clear();
         for (const checkpoint::SkippedCheckpoint& damaged : found.damaged) {
-          if (r.damaged.size() < kMaxDamaged) r.damaged.push_back({NameFrom(damaged.name), damaged.reason});
+          if (r.damaged.size() < common::kMostDamaged) r.damaged.push_back({NameFrom(damaged.name), damaged.reason});
         }
       },
       false);

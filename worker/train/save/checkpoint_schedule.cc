@@ -149,7 +149,7 @@ bool CheckpointSchedule::Due(double now, int64_t step, double step_seconds) cons
   }
   if (cost_.in_flight() && now < cost_.begun_at() + std::max(kGiveUpSeconds, interval_)) return false;
   const double then = now + step_seconds;
-  // Of all steps, the one that is nearest to the end of the interval is saved.
+  // The step that is saved is the one that is nearest to the end of the interval.
   return then >= not_before_ && then - at_risk_since_ >= interval_ - step_seconds / 2;
 }
 

@@ -58,12 +58,23 @@ void Saver::Join(const Membership& membership, int64_t step) {
   FitScratch(static_cast<int>(membership.members.size()));
 }
 
+absl::Status Saver::Allocate() {
+  if (!scratch_) return absl::OkStatus();
+  // The longest shard of a rank that is alone is as long as any shard of several ranks.
+  const std::vector<checkpoint::ShardRange> shards = checkpoint::CutShards(parts_.layout.total, 1);
+  const auto length = [](const checkpoint::ShardRange& shard) { return shard.end - shard.begin; };
+  return Fit({*std::ranges::max_element(shards, {}, length)}, parts_.spec.checkpoint.precision);
+}
+
+absl::Status Saver::Fit(const std::vector<checkpoint::ShardRange>& shards, checkpoint::Precision precision) {
+  return scratch_->Fit(shards, precision, static_cast<size_t>(FindOptimizer(parts_.spec.optimizer.kind)->moments));
+}
+
 // Allocates what this rank's part of a snapshot needs on the device. The part depends on the number of ranks.
 void Saver::FitScratch(int world_size) {
   if (!scratch_) return;
   const SnapshotInfo info = SnapshotOf(world_size);
-  const auto moments = static_cast<size_t>(FindOptimizer(parts_.spec.optimizer.kind)->moments);
-  const absl::Status fits = scratch_->Fit(info.ranges, info.precision, moments);
+  const absl::Status fits = Fit(info.ranges, info.precision);
   if (fits.ok()) return;
   log::Warning("no checkpoint can be saved while the device has no room for it",
                {{"error", std::string(fits.message())}});

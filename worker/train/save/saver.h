@@ -63,6 +63,10 @@ class Saver {
  public:
   Saver(SaverOptions options, SaverParts parts);
 
+  // Takes the least memory of the device with which snapshots can be saved. Returns RESOURCE_EXHAUSTED if the device
+  // does not have it.
+  absl::Status Allocate();
+
   // Begins a generation. No snapshot of an older generation becomes a checkpoint any more.
   void Enter(int generation, int rank);
   // Begins the checkpoint schedule of the generation, whose state is at `step`.
@@ -105,6 +109,7 @@ class Saver {
 
  private:
   CheckpointerOptions OptionsOf(SaverOptions options);
+  absl::Status Fit(const std::vector<checkpoint::ShardRange>& shards, checkpoint::Precision precision);
   void FitScratch(int world_size);
   int MostShards(int world_size) const;
   SnapshotInfo SnapshotOf(int world_size) const;

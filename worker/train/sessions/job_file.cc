@@ -146,11 +146,9 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path, int micro_batch)
   job.model.compute = job.spec.compute;
   job.weights = spec.model().weights();
   job.weights_digest = spec.model().weights_digest();
-  job.python = {spec.model().python(),
-                spec.model().folder(),
-                spec.model().interpreter(),
-                spec.model().data_workers(),
-                {spec.model().env_from().begin(), spec.model().env_from().end()},
+  job.python = {spec.model().python(),        spec.model().folder(),
+                spec.model().interpreter(),   spec.model().data_workers(),
+                spec.model().start_minutes(), {spec.model().env_from().begin(), spec.model().env_from().end()},
                 spec.model().bundle()};
   job.data.section = std::make_shared<const v1::JobSpec::Data>(spec.data());
   job.store = spec.checkpoint().store();

@@ -33,6 +33,9 @@ struct TrainerJob {
     std::string task, folder, interpreter;
     // `data_workers` is the number of processes that read the data. With 0 the task decides.
     int data_workers = 0;
+    // `start_minutes` is how long the start of the model process, and its first micro-batch, may take. With 0 it is the
+    // default.
+    int start_minutes = 0;
     // `env_from` names variables whose values are in a file on the node.
     std::vector<std::string> env_from;
     // `bundle` is the address of the bundle with the code, which replaces `folder`. It may be empty.

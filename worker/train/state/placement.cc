@@ -30,6 +30,7 @@ class WholePlacement final : public Placement {
                         const std::function<bool()>& may_swap, TrainState& state) override {
     return TransferState(device_, exchange, membership, layout_, has_state, may_swap, state);
   }
+  absl::Status Reserve() override { return absl::OkStatus(); }
   const std::vector<checkpoint::ElementRange>* Wanted() const override { return nullptr; }
   void Replaced(bool) override {}
   absl::Status ReleaseUnwanted(device::Exchange&, TrainState&) override { return absl::OkStatus(); }
@@ -67,6 +68,7 @@ class ShardedPlacement final : public Placement {
   ShardedPlacement(device::Device& device, const ParameterLayout& layout, int moments, Reporter& reporter);
 
   absl::StatusOr<TrainState> Zero() const override;
+  absl::Status Reserve() override { return step_.Reserve(); }
   absl::Status MakeRoom(TrainState& state) const override;
   absl::Status Enter(const Membership& membership, int rank) override;
   absl::Status Transfer(device::Exchange& exchange, const Membership& membership, bool has_state,

@@ -36,6 +36,9 @@ class Placement {
   // Returns a state of zeros that has room for all that this rank has to hold in the generation that was entered.
   // Returns RESOURCE_EXHAUSTED if the device has no room.
   virtual absl::StatusOr<TrainState> Zero() const = 0;
+  // Takes the memory beside the state that later steps need, where others could take it before. Returns
+  // RESOURCE_EXHAUSTED if the device has no room.
+  virtual absl::Status Reserve() = 0;
   // Gives a state from Zero() memory for what this rank has to hold in the generation that was entered since. Returns
   // RESOURCE_EXHAUSTED if the device has no room.
   virtual absl::Status MakeRoom(TrainState& state) const = 0;

@@ -36,8 +36,22 @@ absl::Status PreparedStep::Fit(const ShardDeal& deal, int world_size) {
     largest = std::max(largest, shard.range.size());
     if (shard.first == deal.rank) outgoing = shard.range.size();
   }
+  return Fit(outgoing, largest);
+}
+
+absl::Status PreparedStep::Reserve() {
+  if (device_.IsHost()) return absl::OkStatus();
+  // The largest shard is that of two ranks.
+  int64_t largest = 0;
+  for (const StateShard& shard : CutState(layout_.total, {{0, 1}, {1, 0}})) {
+    largest = std::max(largest, shard.range.size());
+  }
+  return Fit(largest, largest);
+}
+
+absl::Status PreparedStep::Fit(int64_t outgoing, int64_t largest) {
   const auto fit = [&](int64_t size, FloatBuffer* buffer) -> absl::Status {
-    if (buffer->size() == size) return absl::OkStatus();
+    if (device_.IsHost() ? buffer->size() == size : buffer->size() >= size) return absl::OkStatus();
     // The old memory is freed before the new memory is taken.
     *buffer = {};
     absl::StatusOr<FloatBuffer> made = FloatBuffer::Zeros(device_, size, "new weights on their way");

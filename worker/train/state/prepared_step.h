@@ -26,10 +26,14 @@ class PreparedStep {
   // `device`, `layout` and `reporter` must outlive the PreparedStep.
   PreparedStep(device::Device& device, const ParameterLayout& layout, Reporter& reporter);
 
-  // Allocates the memory that steps with the shards of `deal` need, and no more. Returns RESOURCE_EXHAUSTED if the
-  // device has no room.
+  // Takes what steps need on any number of ranks, on a device whose memory is its own. Others may take such memory
+  // before it is needed, which is when ranks were lost and shards grow. Returns RESOURCE_EXHAUSTED if the device has no
+  // room.
+  absl::Status Reserve();
+  // Allocates the memory that steps with the shards of `deal` need. On the host that is no more than they need. Returns
+  // RESOURCE_EXHAUSTED if the device has no room.
   absl::Status Fit(const ShardDeal& deal, int world_size);
-  // Returns the number of bytes that Fit() has allocated.
+  // Returns the number of bytes that were allocated.
   int64_t bytes() const { return outgoing_.bytes() + sink_.bytes(); }
 
   // Prepares a step, as Placement::Prepare() says. An error aborts the communicator.
@@ -57,6 +61,7 @@ class PreparedStep {
     std::vector<uint64_t> hashes;
   };
 
+  absl::Status Fit(int64_t outgoing, int64_t largest);
   // Returns the part of a shard without the buffers, because every rank updates the buffers by itself.
   ElementRange TrainedPart(const StateShard& shard) const;
   // Returns where the new weights of a shard that this rank does not hold are kept.

@@ -49,6 +49,8 @@ absl::Status StepJudge::Judge(const StateScalars& scalars, const StepOutcome& ou
   if (divergence.empty()) {
     view.loss = outcome.record.MeanLoss();
     view.maxima = outcome.record.maxima;
+    view.has_gradient = outcome.record.has_gradient;
+    view.missed = scalars.missed;
   }
   if (outcome.evaluation.micro_batches > 0) view.validation_loss = outcome.evaluation.MeanLoss();
   for (const StepLever* lever : StepLevers()) {

@@ -1,15 +1,36 @@
 #include "worker/train/step/record_checks.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/text/printable.h"
 
 namespace rekindle::train {
+namespace {
 
-absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step) {
+constexpr size_t kMostNamed = 8;
+
+}  // namespace
+
+absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step, const ParameterLayout& layout) {
   if (record.least_whole >= record.most_whole) return absl::OkStatus();
+  // The record has one hash of all of them, so it may be any of these.
+  std::vector<std::string> names;
+  for (const ParameterInfo& info : layout.parameters) {
+    if (info.must_agree) names.push_back(common::Printable(info.name));
+  }
+  const std::string first = names.empty() ? "NAME" : names.front();
+  const size_t more = names.size() > kMostNamed ? names.size() - kMostNamed : 0;
+  names.resize(names.size() - more);
   return absl::InvalidArgumentError(
       absl::StrCat("step ", step + 1,
                    ": the micro-batches give different values to a buffer of whole numbers or bools, which have "
-                   "no mean; set buffers={\"NAME\": \"first\"} or \"frozen\" for it in the Task"));
+                   "no mean: ",
+                   names.size() > 1 ? "one of " : "", absl::StrJoin(names, ", "),
+                   more > 0 ? absl::StrCat(" and ", more, " more") : "", "; set buffers={\"", first,
+                   "\": \"first\"} or \"frozen\" for it in the Task"));
 }
 
 absl::Status CheckSample(const StepRecord& record, int64_t step, int64_t sample) {

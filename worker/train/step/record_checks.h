@@ -8,12 +8,14 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "worker/contract/model_interface.h"
 #include "worker/train/arithmetic/step_record.h"
 
 namespace rekindle::train {
 
-// Checks that all micro-batches give the same values to buffers of whole numbers, which have no mean.
-absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step);
+// Checks that all micro-batches give the same values to buffers of whole numbers, which have no mean. The error names
+// the buffers of the layout that it may be.
+absl::Status CheckWholeBuffers(const StepRecord& record, int64_t step, const ParameterLayout& layout);
 
 // Checks that the ranks have read the checked sample of the step alike. `sample` is its number.
 absl::Status CheckSample(const StepRecord& record, int64_t step, int64_t sample);

@@ -106,7 +106,7 @@ absl::Status StepRunner::Run(const TrainState& state, const std::set<int>& assig
   if (status = CheckSample(outcome->record, scalars.step, batches_.CheckedSample(scalars.step)); !status.ok()) {
     return status;
   }
-  if (status = CheckWholeBuffers(outcome->record, scalars.step); !status.ok()) return status;
+  if (status = CheckWholeBuffers(outcome->record, scalars.step, model_.layout()); !status.ok()) return status;
   if (EvaluationDue(scalars.step)) {
     status = CheckEvaluation(outcome->evaluation, scalars.step, batches_.validation_micro_batches());
   }

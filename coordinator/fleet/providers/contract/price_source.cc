@@ -3,14 +3,8 @@
 #include "absl/strings/numbers.h"
 
 namespace rekindle::fleet {
-namespace {
-
-constexpr double kMaxPrice = 1e6;
-
-}  // namespace
-
 std::optional<double> CheckedPrice(double price) {
-  if (price > 0 && price <= kMaxPrice) return price;
+  if (price > 0 && price <= kHighestPrice) return price;
   return std::nullopt;
 }
 

@@ -10,6 +10,9 @@
 
 namespace rekindle::fleet {
 
+// No price of a node is above `kHighestPrice` an hour.
+inline constexpr double kHighestPrice = 1e6;
+
 // ParsePrice and CheckedPrice return nothing where the price is not credible. The bounds are those of a fleet file, so
 // a price that is not above 0, or that is huge, is not believed.
 std::optional<double> ParsePrice(const std::string& text);

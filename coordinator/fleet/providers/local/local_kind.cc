@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files/file.h"
-#include "common/memory/memory.h"
+#include "common/memory/memory_limit.h"
 #include "common/spec/field_check.h"
 #include "coordinator/fleet/providers/local/local.h"
 #include "coordinator/fleet/simulator/csv.h"

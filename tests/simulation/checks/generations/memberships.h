@@ -3,7 +3,7 @@
 #define REKINDLE_TESTS_SIMULATION_CHECKS_GENERATIONS_MEMBERSHIPS_H_
 
 #include "tests/simulation/coordinator/turn_observer.h"
-#include "tests/simulation/world/journal.h"
+#include "tests/simulation/world/sim_journal.h"
 
 namespace rekindle::core::simulation {
 

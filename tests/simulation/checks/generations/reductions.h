@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "tests/simulation/world/journal.h"
 #include "tests/simulation/world/observer.h"
+#include "tests/simulation/world/sim_journal.h"
 
 namespace rekindle::core::simulation {
 
