@@ -16,13 +16,16 @@ double SilentAt(const Trainer& trainer) {
   return trainer.heard + PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
 }
 
+bool IsStarting(const Trainer& trainer) {
+  return trainer.reported && trainer.death.empty() && trainer.report.phase() == v1::TRAINER_STARTING;
+}
+
 // Returns the error of the checkpoint store that keeps trainers from joining the job, because each of them reads the
 // store first. Returns an empty string where there is none.
 std::string StoreTrouble(const Job& job) {
   for (const auto& [id, trainer] : job.trainers) {
-    const v1::TrainerReport& report = trainer.report;
-    if (!trainer.reported || !trainer.death.empty() || report.phase() != v1::TRAINER_STARTING) continue;
-    if (!report.checkpoint_error().empty()) return Bounded(report.checkpoint_error());
+    const std::string& error = trainer.report.checkpoint_error();
+    if (IsStarting(trainer) && !error.empty()) return Bounded(error);
   }
   return "";
 }
@@ -31,9 +34,8 @@ std::string StoreTrouble(const Job& job) {
 // where none does.
 std::string StartNote(const Job& job) {
   for (const auto& [id, trainer] : job.trainers) {
-    const v1::TrainerReport& report = trainer.report;
-    if (!trainer.reported || !trainer.death.empty() || report.phase() != v1::TRAINER_STARTING) continue;
-    if (!report.note().empty()) return absl::StrCat(ShortName(report.trainer()), " starts: ", Bounded(report.note()));
+    const std::string& note = trainer.report.note();
+    if (IsStarting(trainer) && !note.empty()) return absl::StrCat(ShortName(id), " starts: ", Bounded(note));
   }
   return "";
 }
