@@ -96,7 +96,7 @@ endfunction()
 # rk_test(name SRCS ... DEPS ... [LABELS slow sanitize] [TIMEOUT seconds]) adds a GoogleTest program as one ctest case.
 # The labels mean:
 #   slow      The test runs alone, after the fast tests. scripts/test --fast leaves it out.
-#   rotated   The test is slow, and each run of .ci/run has only half of the rotated tests.
+#   rotated   The test is slow, and one of six runs of .ci/run has it (scripts/lib/rotation.sh).
 #   promise   The test shows what docs/guarantees.md promises. If it is slow, it runs before the other slow tests. It is
 #             in every .ci/run, even if it is rotated. All promise tests together take at most 8 minutes.
 #   smoke     The test is slow and makes a small run of the benches.

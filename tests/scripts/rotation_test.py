@@ -17,9 +17,11 @@ add_test(quick true)
 add_test(a true)
 add_test(b true)
 add_test(c true)
+add_test(d true)
+add_test(e true)
 add_test(kept true)
 add_test(always true)
-set_tests_properties(a b c PROPERTIES LABELS "slow;rotated")
+set_tests_properties(a b c d e PROPERTIES LABELS "slow;rotated")
 set_tests_properties(kept PROPERTIES LABELS "slow;rotated;promise")
 set_tests_properties(always PROPERTIES LABELS "slow")
 """
@@ -33,19 +35,22 @@ def left_out(seed, build):
 
 
 class Rotation(unittest.TestCase):
-    def test_each_rotated_test_is_left_out_by_one_seed_of_two(self):
+    def test_four_seeds_of_six_have_a_quarter_of_the_rotated_tests(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "CTestTestfile.cmake").write_text(TESTS)
-            self.assertEqual(left_out(0, folder), ["a", "c"])
-            self.assertEqual(left_out(1, folder), ["b"])
-            self.assertEqual(left_out(16, folder), left_out(0, folder))
+            self.assertEqual([left_out(seed, folder) for seed in range(6)],
+                             [["b", "c", "d"], ["a", "c", "d", "e"], ["a", "b", "d", "e"], ["a", "b", "c", "e"],
+                              list("abcde"), list("abcde")])
+            self.assertEqual(left_out(16777212, folder), left_out(0, folder))
 
-    def test_each_sanitizer_is_left_out_by_one_seed_of_two(self):
+    def test_each_sanitizer_has_one_seed_of_six(self):
         def without(seed):
-            return subprocess.run(["bash", "-c", '. "$0"; left_out_sanitizer "$1"', f"{ROOT}/scripts/lib/rotation.sh",
+            return subprocess.run(["bash", "-c", '. "$0"; left_out_sanitizers "$1"', f"{ROOT}/scripts/lib/rotation.sh",
                                    seed],
-                                  check=True, capture_output=True, text=True).stdout.strip()
-        self.assertEqual([without(seed) for seed in ("0", "1", "16777214", "")], ["thread", "address", "thread", ""])
+                                  check=True, capture_output=True, text=True).stdout.split()
+        both = ["address", "thread"]
+        self.assertEqual([without(str(seed)) for seed in range(6)], [both] * 4 + [["thread"], ["address"]])
+        self.assertEqual((without("16777216"), without("")), (["thread"], []))
 
     def test_of_this_build(self):
         build = os.environ.get("REKINDLE_BUILD", "")
@@ -53,9 +58,10 @@ class Rotation(unittest.TestCase):
             self.skipTest("no build folder was given")
         listed = subprocess.run(["ctest", "--test-dir", build, "-N", "-L", "^rotated$", "-LE", "^promise$"], check=True,
                                 capture_output=True, text=True).stdout
-        both = left_out(0, build) + left_out(1, build)
-        self.assertIn(f"Total Tests: {len(both)}\n", listed)
-        self.assertEqual(len(both), len(set(both)))
+        rotated = left_out(4, build)
+        self.assertIn(f"Total Tests: {len(rotated)}\n", listed)
+        run = [name for seed in range(6) for name in set(rotated) - set(left_out(seed, build))]
+        self.assertEqual(sorted(run), sorted(rotated))
 
 
 class Minutes(unittest.TestCase):
