@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -147,6 +148,17 @@ bool IsChargedForHeld(const Job& job) {
   return found == held.size() && job.account.lost_shares.empty() && !job.account.rate_is_old;
 }
 
+// Returns what the job is charged for by its record, and the part of that on lost nodes.
+std::pair<Shares, Shares> RecordedShares(const Turn& turn, const Job& job) {
+  Shares shares, lost;
+  for (const Charged& node : job.record.held_nodes()) {
+    if (UnixNow(turn) < EndsBy(turn.state, node)) shares[node.pool()] += node.part();
+  }
+  for (const Charged& node : job.record.lost_nodes()) lost[node.pool()] += node.part();
+  for (const auto& [pool, part] : lost) shares[pool] += part;
+  return {shares, lost};
+}
+
 }  // namespace
 
 void ChangeCharged(State& state, NodeState& node) {
@@ -178,12 +190,7 @@ void ShareNodes(Turn& turn) {
     TakeHeldNodes(turn, job, std::move(held));
     ChargeTheRest(turn, job);
     WakeAtEnds(turn, job);
-    Shares shares, lost;
-    for (const Charged& node : job.record.held_nodes()) {
-      if (UnixNow(turn) < EndsBy(turn.state, node)) shares[node.pool()] += node.part();
-    }
-    for (const Charged& node : job.record.lost_nodes()) lost[node.pool()] += node.part();
-    for (const auto& [pool, part] : lost) shares[pool] += part;
+    const auto [shares, lost] = RecordedShares(turn, job);
     const bool is_old = std::exchange(job.account.rate_is_old, false);
     if (!is_old && job.account.shares == shares && job.account.lost_shares == lost) continue;
     CountCosts(turn, job);
@@ -199,6 +206,11 @@ void ShareNodes(Turn& turn) {
     GrantSpending(turn, job);
     if (!job.active && CostOf(job)->budget() > 0) turn.Wake(job, turn.now);
   }
+}
+
+void TakeRecordedShares(const Turn& turn, Job& job) {
+  std::tie(job.account.shares, job.account.lost_shares) = RecordedShares(turn, job);
+  job.account.rate_is_old = true;
 }
 
 bool MayBeCharged(const Job& job) {

@@ -15,6 +15,11 @@ void ChangeCharged(State& state, NodeState& node);
 // was lost. A job that is over is charged at once for what its lost nodes may still cost.
 void ShareNodes(Turn& turn);
 
+// Takes from the job's record what the job is charged for. After a restart this is known only from the record until
+// `ShareNodes` has run, and the first planning cycle needs it: it says for how many more nodes the budget has room.
+// REQUIRES: the job's costs are counted up to now, so that nothing is charged twice.
+void TakeRecordedShares(const Turn& turn, Job& job);
+
 // Returns false where the job is over and, as far as its nodes have said, none of its trainers runs any more.
 bool MayBeCharged(const Job& job);
 

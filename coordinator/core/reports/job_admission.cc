@@ -70,6 +70,7 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   // by an earlier release, and then the nodes of its members are taken as held.
   if (holds && job.record.held_nodes().empty() && job.record.lost_nodes().empty()) HoldMembers(turn.state, job);
   CountAbsence(turn, job);
+  TakeRecordedShares(turn, job);
   for (const auto& unit : record.units()) {
     job.wishes.units.push_back({.pool = unit.pool(), .placed = unit.placed(), .leaving = unit.leaving()});
   }
