@@ -3,7 +3,7 @@
 usage: zoo_test.py [always | rotated | even | odd | part | all | NAME,...]
 
 REKINDLE_ZOO says the same where there is no argument, and `always` is chosen where there is neither. `even` and `odd`
-are the two halves of the group `rotated`. `rotated` is the half that REKINDLE_SEED chooses, and `part` the eighth that
+are the two halves of the group `rotated`. `rotated` is the half that REKINDLE_SEED chooses, and `part` the seventh that
 it chooses, or all of the group without it. REKINDLE_ZOO_TABLE names a page, into whose table the results are written
 (`table.py`)."""
 import os
