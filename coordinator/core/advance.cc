@@ -118,7 +118,7 @@ void DecideOnce(Turn& turn, Job& job) {
   if (IsOver(job)) return;
   KeepBudget(turn, job);
   GrantSpending(turn, job);
-  job.account.budget_room = RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn)));
+  CountRoom(turn, job);
   KeepHalt(turn, job);
   TellGathered(turn, job);
   if (job.active) Watch(turn, job);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "coordinator/core/account/costs.h"
 #include "coordinator/market/goal_words.h"
@@ -142,6 +143,21 @@ int RoomForSlots(const Turn& turn, const Job& job, double price) {
   const double none = NeededForSlots(turn, job, price, 0);
   const double each = NeededForSlots(turn, job, price, 1) - none;
   return static_cast<int>(std::clamp((BudgetLeft(turn.state, job, now) - none) / each, 0.0, kMost));
+}
+
+void CountRoom(const Turn& turn, Job& job) {
+  const double now = UnixNow(turn);
+  const double price = LowestPrice(turn.state, job, now);
+  RoomFacts facts = {.shares = job.account.shares,
+                     .lost_shares = job.account.lost_shares,
+                     .granted_until = job.record.granted_until(),
+                     .budget = job.record.job().status().cost().budget(),
+                     .rate = LivingRate(turn.state, job, now),
+                     .price = price,
+                     .finishing = IsFinishing(job)};
+  if (job.account.room_facts == facts) return;
+  job.account.budget_room = RoomForSlots(turn, job, price);
+  job.account.room_facts = std::move(facts);
 }
 
 double SpendUntil(const State& state, const NodeState& node) {

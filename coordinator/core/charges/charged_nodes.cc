@@ -204,7 +204,7 @@ void ShareNodes(Turn& turn) {
     // The job's spending grant is renewed now, because new nodes learn of the grant with their first order. The job is
     // woken, because its budget may have no room for the nodes that are still to come.
     GrantSpending(turn, job);
-    if (!job.active && CostOf(job)->budget() > 0) turn.Wake(job, turn.now);
+    if (CostOf(job)->budget() > 0) turn.Wake(job, turn.now);
   }
 }
 

@@ -109,6 +109,18 @@ struct JobFacts {
   bool operator==(const JobFacts&) const = default;
 };
 
+// Holds what decides for how many more slots a budget has room (spending.h).
+struct RoomFacts {
+  Shares shares, lost_shares;
+  double granted_until = 0;
+  double budget = 0;
+  // `rate` is what the job's living nodes cost an hour, and `price` is that of one more slot.
+  double rate = 0;
+  double price = 0;
+  bool finishing = false;
+  bool operator==(const RoomFacts&) const = default;
+};
+
 struct SpeedMean {
   // `samples` is a mean speed in samples per second.
   double samples = 0;
@@ -202,8 +214,10 @@ struct JobAccount {
   Shares lost_shares;
   // `rate_is_old` says that prices have changed since the status got its rate.
   bool rate_is_old = false;
-  // `budget_room` is for how many more slots the job's budget has room (spending.h).
+  // `budget_room` is for how many more slots the job's budget had room when `room_facts` became what they are
+  // (spending.h).
   int budget_room = kMaxTrainers;
+  std::optional<RoomFacts> room_facts;
   // `held_and_ended` counts the nodes that have ended by themselves while the job still has their slots.
   int held_and_ended = 0;
   // `counted_until` is the Unix time up to which the job's costs are in its status.
