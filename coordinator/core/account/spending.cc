@@ -37,13 +37,15 @@ double SlotsOf(const Shares& shares, const PriceBook& book) {
 }
 
 // Returns what the job will cost an hour with all the nodes that were ordered for it, or with the least number of
-// workers that it runs with.
+// workers that it runs with. A slot that is still to come costs as much as those that the job has do on average, and
+// not less than a slot can be had for: those that the job has may cost nothing.
 double RateToCome(const State& state, const Job& job, double unix_now) {
   const Shares living = LivingShares(job);
   const double rate = RateOf(state.prices, living, unix_now);
   const double slots = SlotsOf(living, state.prices);
+  if (slots <= 0) return rate;
   const double wanted = std::max<double>(MinWorkers(job), static_cast<double>(job.wishes.units.size()));
-  return slots > 0 ? rate * std::max(1.0, wanted / slots) : rate;
+  return rate + std::max(0.0, wanted - slots) * std::max(rate / slots, LowestPrice(state, job, unix_now));
 }
 
 // Returns for how many seconds from now the job may spend. It is infinite where there is no limit.
@@ -143,6 +145,10 @@ int RoomForSlots(const Turn& turn, const Job& job, double price) {
   const double none = NeededForSlots(turn, job, price, 0);
   const double each = NeededForSlots(turn, job, price, 1) - none;
   return static_cast<int>(std::clamp((BudgetLeft(turn.state, job, now) - none) / each, 0.0, kMost));
+}
+
+double LeastForSlots(const State& state, const Job& job, double unix_now, double price, int slots) {
+  return (LivingRate(state, job, unix_now) + slots * price) * kLeastSeconds / kHour;
 }
 
 void CountRoom(const Turn& turn, Job& job) {

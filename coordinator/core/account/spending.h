@@ -29,6 +29,8 @@ double LowestPrice(const State& state, const Job& job, double unix_now);
 // Returns for how many more slots that cost `price` an hour the job's budget has room, until the job's spending grant
 // ends.
 int RoomForSlots(const Turn& turn, const Job& job, double price);
+// Returns the same as `NeededForSlots` for a job whose spending grant has ended: less than this is no use to it.
+double LeastForSlots(const State& state, const Job& job, double unix_now, double price, int slots);
 // Brings `budget_room` of the job up to date, after which the job is planned. While the job holds the same nodes at the
 // same prices under the same grant, the room would grow with each second, as the end of the grant comes nearer. This is
 // no news: what is decided must not depend on when somebody happens to look. The next grant comes soon.

@@ -97,18 +97,32 @@ void Stop(Turn& turn, Job& job) {
             absl::StrCat(job.active ? "pause at the next step boundary: " : "", job.record.budget_stop()));
 }
 
-// Returns how many more slots a job needs for its minimum, if it holds nothing but nodes without a price. A gang must
-// have all of its slots in one group of nodes, so none of the nodes that it holds counts.
-int SlotsToBuy(const State& state, const Job& job) {
-  const int least = MinWorkers(job);
+// Returns how many slots a waiting job lacks for its minimum. It lacks none while some of its nodes are lost, because
+// they may come back.
+int LackingSlots(const State& state, const Job& job) {
+  if (job.active || !job.record.lost_nodes().empty()) return 0;
   double held = 0;
   for (const v1::JobRecord::ChargedNode& node : job.record.held_nodes()) {
     const auto known = state.nodes.find(node.node());
     if (known != state.nodes.end()) held += node.part() * known->second.record.slots();
   }
-  const auto has = static_cast<int>(std::lround(held));
-  if (has >= least) return 0;
-  return least == MaxWorkers(job) ? least : least - has;
+  return std::max(0, MinWorkers(job) - static_cast<int>(std::lround(held)));
+}
+
+// Returns whether the job waits for slots and its budget has no room for them.
+bool WaitsForTooMuch(const Turn& turn, const Job& job) {
+  const int lacking = LackingSlots(turn.state, job);
+  if (lacking == 0) return false;
+  const double now = UnixNow(turn);
+  const double price = LowestPrice(turn.state, job, now);
+  // While it holds nodes that cost something, the job would otherwise wait until the whole budget is spent on them.
+  // Room that its spending grant takes does not count, as the grant ends.
+  if (LivingRate(turn.state, job, now) > 0) {
+    return price > 0 && BudgetLeft(turn.state, job, now) < LeastForSlots(turn.state, job, now, price, lacking);
+  }
+  // A gang must have all of its slots in one group of nodes, and the nodes that it holds are without a price.
+  const bool is_gang = MinWorkers(job) == MaxWorkers(job);
+  return RoomForSlots(turn, job, price) < (is_gang ? MinWorkers(job) : lacking);
 }
 
 // Frees the nodes of a job that its budget has paused, because they cost money as long as the job has them. Frees them
@@ -196,14 +210,10 @@ void KeepBudget(Turn& turn, Job& job) {
   // Nothing causes a look at a waiting job when its old nodes become free or prices change, so the job is to be looked
   // at again after a while.
   if (!job.active) turn.Wake(job, turn.now + turn.state.tunables.evaluation_seconds);
+  if (WaitsForTooMuch(turn, job)) return Stop(turn, job);
   const double rate = LivingRate(turn.state, job, UnixNow(turn));
-  if (rate <= 0 && cost->spent() < cost->budget()) {
-    // The job costs nothing at present. If it waits for workers, it is paused where its budget has no room for them.
-    const bool waits = !job.active && job.record.lost_nodes().empty();
-    const int lacks = waits ? SlotsToBuy(turn.state, job) : 0;
-    if (RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn))) < lacks) Stop(turn, job);
-    return;
-  }
+  // The job costs nothing at present.
+  if (rate <= 0 && cost->spent() < cost->budget()) return;
   const double left = rate > 0 ? BudgetLeft(turn.state, job, UnixNow(turn)) / rate * kHour : 0;
   const double lead = LeadSeconds(turn.state.tunables, job);
   if (left > lead) return turn.Wake(job, turn.now + left - lead);
