@@ -133,6 +133,10 @@ struct SpawnOptions {
 // later, as the whole machine allows at most one change in 0.1 s. It is async-signal-safe.
 bool SetSessionNice(int nice);
 
+// What has a rank start has its session at this value, so that the start does not slow down trainers that make steps on
+// the same cores.
+inline constexpr int kStartNice = 3;
+
 // A `PendingChild` is a child that waits before its exec, so that its identity can be recorded first. If this object or
 // this process goes away before Release(), the child ends without running anything. Descriptors other than 0, 1, 2 and
 // those that are kept are closed.

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from rekindle import frozen, layout, memory, messages, randomness, settings, task, wire
+from rekindle import frozen, layout, memory, messages, processes, randomness, settings, task, wire
 from rekindle.data_process import Broken, DataProcesses, Wanted
 from rekindle.data_worker import HASHES, MADE, TRAINING, VALIDATION, Checked, Reader
 from rekindle.errors import MOST_MESSAGE, Refused, kind_of, said, user_lines
@@ -46,6 +46,7 @@ class Child:
         self._total = 0
         self._sizes = (0, 0)
         self._settings: settings.Settings | None = None
+        self._is_nice = False
 
     def run(self) -> int:
         """Serves the trainer. Returns the code to exit with."""
@@ -155,6 +156,8 @@ class Child:
     def _expect(self, asked: messages.Expect) -> None:
         if self._data is None:
             raise wire.Garbage("Expect came before Ready")
+        if self._is_nice:
+            self._is_nice = not processes.set_session_nice(0)
         wanted = [Wanted(TRAINING, batch.first, batch.samples, Checked(batch.checked_place, batch.checked_sample))
                   for batch in asked.batches]
         for batch in wanted:
@@ -204,6 +207,9 @@ class Child:
             raise wire.Garbage("Configure came twice")
         self._state.code = LOADING
         chosen = self._settings = settings.read(fields)
+        # A process that was not forked is in the session of its trainer, which sets the share of both.
+        if chosen.nice and os.getsid(0) == os.getpid():
+            self._is_nice = processes.set_session_nice(chosen.nice)
         settings.apply(chosen)
         randomness.seed_task(chosen.seed)
         self._note(f"imports {chosen.task.partition(':')[0]}")

@@ -19,7 +19,8 @@ DEFAULT_PREFETCH = 2
 
 @dataclass
 class Settings:
-    """`data_workers` is None where the task decides. `prefetch` is how many micro-batches are loaded ahead."""
+    """`data_workers` is None where the task decides. `prefetch` is how many micro-batches are loaded ahead.
+    `nice` is that of the session until micro-batches are expected."""
 
     task: str
     folder: str
@@ -30,6 +31,7 @@ class Settings:
     exact: bool
     data_workers: int | None
     prefetch: int
+    nice: int
 
     @property
     def dtype(self) -> torch.dtype | None:
@@ -59,7 +61,7 @@ def read(fields: dict[str, Any]) -> Settings:
         seed=_number(fields, "seed", 0, (1 << 64) - 1), precision=fields["precision"], device="cpu",
         threads=_number(fields, "threads", 1, 4096), exact=fields["exact"],
         data_workers=None if workers is None else _number(fields, "data_workers", 1, 64),
-        prefetch=_number(fields, "prefetch", 0, 64))
+        prefetch=_number(fields, "prefetch", 0, 64), nice=_number({"nice": 0, **fields}, "nice", 0, 19))
 
 
 def _text(fields: dict[str, Any], name: str) -> str:

@@ -20,7 +20,7 @@ Warm process to trainer:
   {"ended": N, "code": C}                      Process N has ended with exit code C, or by the signal -C.
   {"closed": WHY}                              A packet was wrong. The connection is closed after this.
 
-A process that was forked leads a process group. It and all of its descendants are killed when it ends, when its trainer
+A process that was forked leads a session. It and all of its descendants are killed when it ends, when its trainer
 ends, when the connection is closed, or when the warm process ends."""
 
 from __future__ import annotations

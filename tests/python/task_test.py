@@ -76,7 +76,7 @@ class TaskTest(ChildTest):
     def test_settings_that_make_no_sense(self):
         self.refused("models:perceptron", "version 2", protocol=2)
         for name, value in (("precision", "fp8"), ("device", "cuda"), ("threads", 0), ("seed", -1), ("seed", 1.5),
-                            ("exact", None), ("data_workers", 0), ("prefetch", 1000), ("folder", "")):
+                            ("exact", None), ("data_workers", 0), ("prefetch", 1000), ("nice", 20), ("folder", "")):
             with self.subTest(name):
                 self.refused("models:perceptron", name, repr(value), **{name: value})
 

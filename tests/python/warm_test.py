@@ -66,6 +66,23 @@ class ForkTest(WarmTest):
         self.assertEqual(len(told[4]), 6, told)
         self.assertEqual(os.stat(trainer.faults).st_size, 0)
 
+    @unittest.skipUnless(os.path.exists("/proc/self/autogroup"), "this kernel has no autogroups")
+    def test_a_fork_has_a_smaller_share_until_it_is_waited_for(self):
+        def nice(trainer):
+            return int(pathlib.Path(f"/proc/{trainer.pid}/autogroup").read_text(encoding="ascii").split()[-1])
+
+        self.warm()
+        starting, _ = self.warmed("warming:counts", nice=3)
+        replacing, _ = self.warmed("warming:counts")
+        starting.begin()
+        replacing.begin()
+        # A rehearsal is no step.
+        starting.compute([1, 2])
+        self.assertEqual([nice(starting), nice(replacing)], [3, 0])
+        starting.expect([(0, [1, 2])])
+        starting.ping()
+        self.assertEqual(nice(starting), 0)
+
     def test_ends_are_told(self):
         self.warm()
         line = self.line()

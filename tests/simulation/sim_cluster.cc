@@ -61,6 +61,12 @@ std::string SimCluster::FindUnfinished() const {
   return absl::StrJoin(unfinished, "\n");
 }
 
+bool SimCluster::CompareIfSettled() {
+  if (!coordinator_.IsSettled()) return false;
+  checks_.answers.CompareWithFull();
+  return true;
+}
+
 std::string SimCluster::Play() {
   const std::string& violation = world_.journal.violation();
   const double end = world_.options.chaos_seconds;
@@ -68,11 +74,14 @@ std::string SimCluster::Play() {
   while (violation.empty() && world_.queue.RunOne(end)) {
   }
   if (!violation.empty()) return violation;
+  // Most is under way when the faults end, and little once all jobs are over. So the answers are compared then, too.
+  bool is_compared = CompareIfSettled();
   faults_.Heal();
   while (violation.empty() && !AllAreOver() && world_.queue.RunOne(end + kFinishSeconds)) {
+    is_compared = is_compared || CompareIfSettled();
   }
   const std::string unfinished = FindUnfinished();
-  if (violation.empty() && coordinator_.IsSettled()) checks_.answers.CompareWithFull();
+  if (violation.empty()) CompareIfSettled();
   if (violation.empty() && !unfinished.empty()) world_.journal.Violate(unfinished);
   return violation;
 }

@@ -39,6 +39,9 @@ class SimCluster {
   bool AllAreOver() const;
   // Returns which jobs have not succeeded and why, one in a line.
   std::string FindUnfinished() const;
+  // Compares the coordinator's answers with those of one that looks at everything, and returns true, if nothing is
+  // under way in the coordinator.
+  bool CompareIfSettled();
 
   World world_;
   // A room below calls one above only here.

@@ -243,10 +243,6 @@ class Forker:
             pid = processes.fork(lambda: self._become(model, log, faults))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        try:
-            os.setpgid(pid, pid)
-        except OSError:
-            pass  # The fork has done it, or has ended.
         kept = -1
         try:
             kept = os.dup(trainer)
@@ -263,7 +259,7 @@ class Forker:
         in the frames below, so none of them closes a number that is another descriptor by then."""
         from rekindle import child
 
-        os.setpgid(0, 0)
+        os.setsid()
         # What descendants leave behind comes to this process, and to the warm process after it.
         processes.adopt_orphans()
         signal.set_wakeup_fd(-1)
@@ -341,7 +337,9 @@ def _parsed(packet: bytes, flags: int) -> dict[str, Any]:
 
 
 def _kill(pid: int) -> None:
-    """Kills a child, which was not waited for yet, and the group that it leads, if any."""
+    """Kills a child, which was not waited for yet, and the group that it leads, if any.
+
+    A fork that does not lead one yet has started no process."""
     for kill in (os.killpg, os.kill):
         try:
             kill(pid, signal.SIGKILL)

@@ -1,5 +1,6 @@
 """Tasks that fail while they compute. What fails depends on the sample numbers."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import torch
 from torch.nn import functional
 
 import rekindle
+from rekindle import settings
 from models import Points, deep, entropy
 
 
@@ -67,6 +69,25 @@ def raises_on_two():
 def reads_input():
     """Has a loss that depends on what the standard input holds."""
     return acting(nothing, lambda m, b: rekindle.Sum(m(b["x"]).sum() * 0 + len(sys.stdin.read()), len(b["y"])))
+
+
+def awaits_process():
+    """Waits in its first forward for a process that computes for a while, as a compiler does."""
+    waited = []
+
+    def act(module, x):
+        if not waited:
+            waited.append(subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 2: pass"],
+                                         check=True))
+    return acting(act)
+
+
+def notes_nice():
+    """Writes into a file the nice value that the process was told."""
+    [told] = [one for one in gc.get_objects() if isinstance(one, settings.Settings)]
+    with open(os.path.join(os.environ["TEST_SCRATCH"], "nice"), "a", encoding="ascii") as file:
+        file.write(f"{told.nice}\n")
+    return acting(nothing)
 
 
 def starts_process():

@@ -20,9 +20,6 @@ namespace {
 
 constexpr int kIncarnationBytes = 4;
 constexpr int kMaxThreads = 1024;
-// A trainer starts at a lower priority (nice), so that its start does not slow down trainers that make steps on the
-// same cores. The trainer itself raises the priority again once it is ready.
-constexpr int kStartNice = 3;
 constexpr size_t kLongestName = 128;
 
 bool PassesOn(const std::string& name) {
@@ -167,7 +164,8 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
   spawn.environment = TrainerEnvironment(desired.spec(), common::OwnEnvironment(), device.uuid);
   spawn.output_fd = log->get();
   spawn.new_session = true;
-  spawn.session_nice = kStartNice;
+  // The trainer itself raises its share again once it is ready.
+  spawn.session_nice = common::kStartNice;
   absl::StatusOr<common::PendingChild> child = common::PendingChild::Start(spawn);
   if (!child.ok()) return child.status();
   record.process = child->identity();

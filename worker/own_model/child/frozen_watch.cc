@@ -56,6 +56,8 @@ std::string FrozenWatch::LongFirst(double now) const {
 
 std::string FrozenWatch::Look(const ProcessView& view, double now) {
   if (view.is_stopped) return "a signal has stopped it";
+  // What a process has used that is gone, and that nobody has waited for, is not known any more.
+  cpu_seconds_ = std::min(cpu_seconds_, view.cpu_seconds);
   // The base stays where it is until there was enough, so that a process that gets little of the processor is not taken
   // for one that computes nothing.
   if (view.cpu_seconds - cpu_seconds_ > kIdleSeconds) {

@@ -25,6 +25,7 @@ struct FrozenLimits {
 // What the system says of the process.
 struct ProcessView {
   bool is_stopped = false;
+  // `cpu_seconds` is what the process and those that it has started have used.
   double cpu_seconds = 0;
 };
 

@@ -64,6 +64,16 @@ TEST(FrozenWatch, WhoGetsLittleOfTheProcessorComputes) {
   for (double now = 0; now < 100; now += 0.2) EXPECT_EQ(watch.Look({.cpu_seconds = cpu += 0.006}, now), "") << now;
 }
 
+TEST(FrozenWatch, WhatIsNotKnownAnyMoreDoesNotHideWhatIsComputed) {
+  FrozenWatch watch;
+  watch.Begin(0);
+  EXPECT_EQ(watch.Look({.cpu_seconds = 50}, 1), "");
+  EXPECT_EQ(watch.Look({.cpu_seconds = 3}, 2), "");
+  EXPECT_EQ(watch.Look({.cpu_seconds = 4}, 10.9), "");
+  EXPECT_EQ(watch.Look({.cpu_seconds = 4}, 20.8), "");
+  EXPECT_NE(watch.Look({.cpu_seconds = 4}, 21), "");
+}
+
 TEST(FrozenWatch, WhoOnlyAnswersPingsComputesNothing) {
   FrozenWatch watch;
   watch.Begin(0);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -41,7 +42,8 @@ std::string ConfigurationOf(const ModelProcessOptions& options) {
               {"threads", options.threads},
               {"exact", options.exact},
               {"data_workers", options.data_workers > 0 ? json(options.data_workers) : json()},
-              {"prefetch", true}}
+              {"prefetch", true},
+              {"nice", options.nice}}
       .dump();
 }
 
@@ -53,6 +55,27 @@ std::vector<std::string> StatFields(pid_t pid) {
   const size_t end = stat.rfind(')');
   if (end == std::string::npos) return {};
   return absl::StrSplit(stat.substr(end + 1), ' ', absl::SkipEmpty());
+}
+
+// Returns how many ticks of the processor a process has used, and those that it has started, and so on. A process that
+// compiles waits for a compiler. At most `left` processes are looked at.
+int64_t TicksOf(pid_t pid, int& left) {
+  // The fields are those of proc(5), from the third one on. The 14th and 15th are the process's own times, and the next
+  // two those of children that it has waited for.
+  constexpr size_t kFirst = 11, kLast = 14;
+  const std::vector<std::string> fields = StatFields(pid);
+  if (fields.size() <= kLast || --left < 0) return 0;
+  int64_t sum = 0;
+  for (size_t f = kFirst; f <= kLast; ++f) {
+    int64_t ticks = 0;
+    if (absl::SimpleAtoi(fields[f], &ticks)) sum += ticks;
+  }
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"), gone)) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child = 0; children >> child;) sum += TicksOf(child, left);
+  }
+  return sum;
 }
 
 // Returns the newest line of a dump of faulthandler that is in a file below `folder`, such as
@@ -234,17 +257,13 @@ absl::StatusOr<Failed> ModelProcess::Explain(const std::string& text) const {
 }
 
 ProcessView ModelProcess::View() const {
-  // The fields are those of proc(5), from the third one on: the state, and as 14th and 15th the times in ticks.
-  constexpr size_t kState = 0, kUserTime = 11, kSystemTime = 12;
+  constexpr int kMostProcesses = 256;
   const std::vector<std::string> fields = StatFields(process_.identity().pid);
-  int64_t user = 0, system = 0;
-  if (fields.size() <= kSystemTime || !absl::SimpleAtoi(fields[kUserTime], &user) ||
-      !absl::SimpleAtoi(fields[kSystemTime], &system)) {
-    return {};
-  }
+  if (fields.empty()) return {};
   static const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
-  return {.is_stopped = fields[kState] == "T" || fields[kState] == "t",
-          .cpu_seconds = static_cast<double>(user + system) / ticks};
+  int left = kMostProcesses;
+  return {.is_stopped = fields[0] == "T" || fields[0] == "t",
+          .cpu_seconds = static_cast<double>(TicksOf(process_.identity().pid, left)) / ticks};
 }
 
 void ModelProcess::Kill() {

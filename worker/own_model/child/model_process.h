@@ -43,6 +43,9 @@ struct ModelProcessOptions {
   int threads = 1;
   // `data_workers` is the number of processes that read the data. With 0 the task decides.
   int data_workers = 0;
+  // If `nice` is not 0, a process that was forked gets a smaller share of the processor (see common::SetSessionNice)
+  // until it is told for the first time which micro-batches come next.
+  int nice = 0;
   // A process that has not described its module after `start_seconds` is given up.
   double start_seconds = 1800;
   // How the process is kept from what is not its own. Without `confinement` it runs as this process's user.

@@ -192,6 +192,11 @@ absl::Status OwnModel::Try(Pass& pass, bool is_repeated) {
   const std::string what =
       absl::StrCat("micro-batch ", pass.request.samples.index, " was computed again, and now has another gradient of ",
                    common::Printable(pass.delivery->difference()));
+  if (keeper_->IsExact()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ", so the result would depend on which process died, and when; rekindle validate --twice ",
+                     "names the cause; or set training.reduce to fp32, which asks for less"));
+  }
   log::Warning(what);
   return absl::AbortedError(what);
 }

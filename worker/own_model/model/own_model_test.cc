@@ -72,6 +72,7 @@ TEST_F(OwnModelTest, AnExceptionAfterSomeGradientsIsTriedAgain) {
 }
 
 TEST_F(OwnModelTest, WhatASecondProcessComputesDifferentlyIsNotMixedWithTheFirst) {
+  parts_.job.exact = false;
   Open("failing:differs_by_process");
   ASSERT_TRUE(Compute(0).loss.ok());
   const Outcome mixed = Compute(1, 0, [&] { Signal(SIGKILL); });
@@ -173,6 +174,32 @@ TEST_F(OwnModelTest, AnotherProcessIsToldWhatIsExpected) {
   ASSERT_TRUE(Compute(1).loss.ok());
   // Nobody has asked for micro-batch 2, whose samples begin at 8.
   EXPECT_TRUE(Await([&] { return Written("reads").find("\n8\n") != std::string::npos; })) << Written("reads");
+}
+
+TEST_F(OwnModelTest, AProcessThatWaitsForAnotherOneIsNotFrozen) {
+  parts_.limits.quiet_seconds = 0.7;
+  Open("failing:awaits_process");
+  const pid_t before = model_->process().pid;
+  ASSERT_TRUE(Compute(0).loss.ok());
+  EXPECT_EQ(model_->process().pid, before);
+}
+
+TEST_F(OwnModelTest, AnExactJobEndsWhereASecondProcessComputesSomethingElse) {
+  parts_.job.exact = true;
+  Open("failing:differs_by_process");
+  ASSERT_TRUE(Compute(0).loss.ok());
+  const absl::Status mixed = Compute(1, 0, [&] { Signal(SIGKILL); }).loss.status();
+  EXPECT_TRUE(absl::IsInvalidArgument(mixed)) << mixed;
+  EXPECT_THAT(std::string(mixed.message()), HasSubstr("set training.reduce to fp32"));
+}
+
+TEST_F(OwnModelTest, AProcessThatNoStepWaitsForGetsASmallerShare) {
+  Open("failing:notes_nice");
+  ASSERT_TRUE(model_->Renew().ok());
+  model_->Expect(0, {});
+  Signal(SIGKILL);
+  ASSERT_TRUE(Compute(0).loss.ok());
+  EXPECT_EQ(Written("nice"), "3\n3\n0\n");
 }
 
 TEST_F(OwnModelTest, TheTaskDecidesAboutItsDataProcesses) {

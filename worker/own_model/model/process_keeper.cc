@@ -24,6 +24,12 @@ absl::Status FromFailure(const Failed& failed) {
       failed.traceback);
 }
 
+// Returns the options of a process for which no step waits yet.
+ModelProcessOptions OfStart(ModelProcessOptions options) {
+  options.nice = common::kStartNice;
+  return options;
+}
+
 absl::Status AnotherModule(const std::string& difference) {
   return absl::InvalidArgumentError(
       absl::StrCat("the task makes another module each time: ", difference,
@@ -42,7 +48,7 @@ ProcessKeeper::ProcessKeeper(OwnModelParts parts, Description description, std::
       watch_(parts_.limits) {}
 
 absl::StatusOr<std::unique_ptr<ProcessKeeper>> ProcessKeeper::Create(const OwnModelParts& parts) {
-  auto process = ModelProcess::Start(parts.process, parts.go_on, parts.note);
+  auto process = ModelProcess::Start(OfStart(parts.process), parts.go_on, parts.note);
   if (!process.ok()) return process.status();
   Description description = (*process)->description();
   // What follows takes memory for all that the process claims to have.
@@ -167,6 +173,7 @@ absl::Status ProcessKeeper::ShareWeights(const float* weights) {
 }
 
 void ProcessKeeper::Expect(int64_t step, std::span<const Samples> micro_batches) {
+  takes_part_ = true;
   expected_step_ = step;
   expected_.assign(micro_batches.begin(), micro_batches.end());
   SendExpected();
@@ -203,7 +210,8 @@ absl::Status ProcessKeeper::Renew() {
   (void)process_->End();
   slots_.reset();
   const auto go_on = [this] { return !unwanted_ && (!parts_.go_on || parts_.go_on()); };
-  auto started = ModelProcess::Start(parts_.process, go_on, [this](const std::string& text) { Note(text); });
+  auto started = ModelProcess::Start(takes_part_ ? parts_.process : OfStart(parts_.process), go_on,
+                                     [this](const std::string& text) { Note(text); });
   if (!started.ok()) return started.status();
   if (const std::string difference = DifferenceOf(description_, (*started)->description()); !difference.empty()) {
     return AnotherModule(difference);

@@ -76,6 +76,9 @@ class ProcessKeeper {
   // Notes that a micro-batch that was expected is over.
   void Over(int32_t index);
 
+  // Returns whether the same bits are promised whatever happens.
+  bool IsExact() const { return parts_.job.exact; }
+
   // The functions from here on may be called by any thread.
   bool IsHeldUp() const { return held_up_; }
   void SetUnwanted(bool unwanted) { unwanted_ = unwanted; }
@@ -115,6 +118,8 @@ class ProcessKeeper {
   std::vector<Samples> expected_;
   std::atomic<bool> held_up_ = false;
   std::atomic<bool> unwanted_ = false;
+  // `takes_part_` says that the rank has begun to make steps, so that other ranks wait for its process.
+  bool takes_part_ = false;
   // `is_replacing_` says that the present call replaces the process, or has replaced it.
   bool is_replacing_ = false;
   // `has_noted_` says that the note of the present call says something.
