@@ -34,10 +34,15 @@ bool HoldsNewest(const Job& job, const Trainer& trainer) {
   return HoldsState(job, trainer.report) && trainer.report.phase() != v1::TRAINER_READY;
 }
 
-// Surveys the members that have all stopped. A job may have been paused since, so some may be silent by now.
-std::vector<MemberView> SurveyHeard(const Turn& turn, const Job& job) {
+// Surveys the members that have all stopped. A job may have been paused since, so some may be silent by now. The job is
+// looked at again when the next of them will have been silent for too long, because it may wait for others meanwhile.
+std::vector<MemberView> SurveyHeard(const Turn& turn, Job& job) {
   std::vector<MemberView> views = SurveyMembers(turn.state, job);
   LeaveOutSilent(turn.state, job, turn.now, views);
+  for (const MemberView& view : views) {
+    const double gone_at = GoneAt(turn.state, job, view.trainer);
+    if (view.standing == Standing::kStopped && gone_at > turn.now) turn.Wake(job, gone_at);
+  }
   return views;
 }
 

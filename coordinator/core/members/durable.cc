@@ -22,20 +22,6 @@ bool IsNewer(const v1::Checkpointed& a, const v1::Checkpointed& b) {
   return b.manifest().empty() || std::tuple(a.step(), a.generation()) > std::tuple(b.step(), b.generation());
 }
 
-// Parses "<generation>-<step>-<writer>", which is how the store names manifests.
-std::optional<v1::Checkpointed> ParseManifestName(const std::string& name) {
-  const std::vector<std::string> parts = absl::StrSplit(name, absl::MaxSplits('-', 2));
-  int generation = 0, step = 0;
-  if (name.size() > kMaxName || parts.size() != 3 || parts[2].empty()) return std::nullopt;
-  if (!absl::SimpleAtoi(parts[0], &generation) || !absl::SimpleAtoi(parts[1], &step)) return std::nullopt;
-  if (generation <= 0 || step < 0) return std::nullopt;
-  v1::Checkpointed checkpoint;
-  checkpoint.set_manifest(name);
-  checkpoint.set_generation(generation);
-  checkpoint.set_step(step);
-  return checkpoint;
-}
-
 // Returns the newest step that the job has made, as far as is known. A new line of the job's history that begins at an
 // earlier step gives up the steps after that one.
 int StepAtHand(const Job& job) { return std::max(DurableStep(job), job.record.job().status().step()); }
@@ -52,6 +38,19 @@ void ShowDurable(const Turn& turn, Job& job, double at) {
 }
 
 }  // namespace
+
+std::optional<v1::Checkpointed> ParseManifestName(const std::string& name) {
+  const std::vector<std::string> parts = absl::StrSplit(name, absl::MaxSplits('-', 2));
+  int generation = 0, step = 0;
+  if (name.size() > kMaxName || parts.size() != 3 || parts[2].empty()) return std::nullopt;
+  if (!absl::SimpleAtoi(parts[0], &generation) || !absl::SimpleAtoi(parts[1], &step)) return std::nullopt;
+  if (generation <= 0 || step < 0) return std::nullopt;
+  v1::Checkpointed checkpoint;
+  checkpoint.set_manifest(name);
+  checkpoint.set_generation(generation);
+  checkpoint.set_step(step);
+  return checkpoint;
+}
 
 void RaiseStep(const Turn& turn, Job& job, int step) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();

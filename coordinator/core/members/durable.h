@@ -3,6 +3,7 @@
 #ifndef REKINDLE_COORDINATOR_CORE_MEMBERS_DURABLE_H_
 #define REKINDLE_COORDINATOR_CORE_MEMBERS_DURABLE_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,6 +20,10 @@ void RaiseStep(const Turn& turn, Job& job, int step);
 
 // Returns the step of the job's newest durable checkpoint, or -1 where no checkpoint of the job's line is durable.
 int DurableStep(const Job& job);
+
+// Returns the checkpoint whose manifest has this name, which is "<generation>-<step>-<writer>", or nothing where it is
+// no such name.
+std::optional<v1::Checkpointed> ParseManifestName(const std::string& name);
 
 // Returns whether the job may go on from the checkpoint. The checkpoint has to belong to the job's line or be its
 // beginning, and must not have been given up as damaged.

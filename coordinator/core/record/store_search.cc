@@ -10,6 +10,8 @@ namespace rekindle::core {
 namespace {
 
 constexpr int64_t kLooksOfAnEpoch = 1 << 20;
+// Trainers that have found less in the store than they should look again after this time, in seconds.
+constexpr double kLookAgainSeconds = 10;
 
 bool SeesWhatIsKnown(const Job& job, const v1::TrainerReport& report) {
   const v1::Checkpointed& known = job.record.checkpoint();
@@ -31,6 +33,7 @@ void AskToLook(const Turn& turn, Job& job) {
   if (IsOver(job) || SpecOf(job).checkpoint().store().empty()) return;
   job.record.set_look(std::max(job.record.look(), turn.state.epoch.number * kLooksOfAnEpoch) + 1);
   job.record.set_must_look(true);
+  job.look_again_at = turn.now + kLookAgainSeconds;
   turn.Save(job);
 }
 
@@ -50,15 +53,21 @@ bool MustLook(const Job& job) { return job.record.must_look() && !IsFinishing(jo
 
 void AwaitLook(const Turn& turn, Job& job) {
   std::string trouble;
+  bool finds_less = false;
   for (const auto& [id, trainer] : job.trainers) {
     if (!trainer.reported || !trainer.death.empty()) continue;
     const v1::TrainerReport& report = trainer.report;
     if (!report.checkpoint_error().empty()) {
       trouble = absl::StrCat("; ", ShortName(id), ": ", Bounded(report.checkpoint_error(), 200));
-    } else if (report.looked() >= job.record.look()) {
+    } else if (report.looked() >= job.record.look() - 1) {
+      // It has looked for this time or for the one before, and looks again.
+      finds_less = true;
       trouble = absl::StrCat("; ", ShortName(id), " finds less there than the records know of: is it mounted?");
     }
   }
+  // The store may be mounted by then.
+  if (finds_less && turn.now >= job.look_again_at) AskToLook(turn, job);
+  if (finds_less) turn.Wake(job, job.look_again_at);
   SetState(turn, job, v1::PENDING,
            absl::StrCat("looks into ", SpecOf(job).checkpoint().store(),
                         " first: more may have been saved there than the records and the workers know of", trouble));

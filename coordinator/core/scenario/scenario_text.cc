@@ -93,6 +93,9 @@ std::string DescribeDirective(const v1::TrainerDirective& directive) {
   if (!directive.find_checkpoint().empty()) {
     absl::StrAppend(&line, directive.verify_checkpoint() ? " find and verify " : " find ", directive.find_checkpoint());
   }
+  // The numbers of looks begin anew with each epoch.
+  constexpr int64_t kLooksOfAnEpoch = 1 << 20;
+  if (directive.look() > 0) absl::StrAppend(&line, " look ", directive.look() % kLooksOfAnEpoch);
   if (directive.checkpoint_within_seconds() > 0) {
     absl::StrAppend(&line, " within ", directive.checkpoint_within_seconds(), " s");
   }

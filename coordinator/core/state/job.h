@@ -244,6 +244,8 @@ struct Job {
   Recent<std::string> refused{kMaxTrainers};
   // `told` holds the refusals, skipped checkpoints and the like that events have told of.
   RecentNames told{kMaxTold};
+  // `look_again_at` is when trainers that have looked into the store and found too little look again (store_search.h).
+  double look_again_at = -kNever;
   // `precision_checked` says that the resolved precision was checked against the nodes' devices.
   bool precision_checked = false;
   // `active` says that the newest membership is announced to run. If not, `regroup.forming` says what is awaited.

@@ -33,6 +33,20 @@ std::string Spent(const v1::Cost& cost) {
   return absl::StrCat(Money(cost.spent(), cost.currency()), " of ", Money(cost.budget(), cost.currency()));
 }
 
+// Wakes the job when the next level of its budget is spent.
+void WakeAtLevel(const Turn& turn, Job& job) {
+  // A wake that comes a little too early, as times are rounded, would find nothing to tell.
+  constexpr double kLater = 1e-3;
+  const v1::Cost& cost = job.record.job().status().cost();
+  const double rate = RateOf(turn.state.prices, job.account.shares, UnixNow(turn));
+  if (rate <= 0) return;
+  for (const int level : kLevels) {
+    const double left = cost.budget() * level / 100 - cost.spent();
+    if (level <= cost.alerted_percent() || left < 0) continue;
+    return turn.Wake(job, turn.now + left / rate * kHour + kLater);
+  }
+}
+
 void TellLevels(Turn& turn, Job& job) {
   v1::Cost* cost = CostOf(job);
   const double percent = 100 * cost->spent() / cost->budget();
@@ -46,7 +60,7 @@ void TellLevels(Turn& turn, Job& job) {
   }
   int reached = 0;
   for (const int level : kLevels) reached = percent >= level ? level : reached;
-  if (reached <= cost->alerted_percent()) return;
+  if (reached <= cost->alerted_percent()) return WakeAtLevel(turn, job);
   cost->set_alerted_percent(reached);
   turn.Save(job);
   std::string rest;
@@ -56,6 +70,7 @@ void TellLevels(Turn& turn, Job& job) {
                         hours < 1 ? Seconds(hours * kHour) : absl::StrFormat("%.1f h", hours));
   }
   turn.Emit(&job, "budget_alert", absl::StrCat(reached, " % of the budget is spent: ", Spent(*cost), rest));
+  WakeAtLevel(turn, job);
 }
 
 void TellBurnRate(Turn& turn, Job& job) {

@@ -1,6 +1,7 @@
 #include "coordinator/core/taken_over/adoption.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -169,14 +170,17 @@ void TakeIdentity(Job& job) {
 }
 
 // Begins a new line if the membership began below the step that is durable in the record. That happens only where the
-// user gave up the later steps after the record was saved. A checkpoint that the membership's own generation saved does
-// not count, because it is later than where the generation began.
+// user gave up the later steps after the record was saved, or where their checkpoint was found damaged. A checkpoint
+// that the membership's own generation saved does not count, because it is later than where the generation began.
 void TakeLine(Job& job) {
   const v1::Membership& membership = job.record.membership();
   if (membership.step() >= DurableStep(job) || job.record.checkpoint().generation() >= membership.generation()) return;
   job.record.set_line_generation(membership.generation());
   job.record.clear_checkpoint();
-  job.record.mutable_job()->mutable_status()->set_checkpoint_step(-1);
+  // While no member has restored the checkpoint that the line begins with, the job has nothing else.
+  const std::optional<v1::Checkpointed> source = ParseManifestName(membership.source().checkpoint());
+  if (source) *job.record.mutable_checkpoint() = *source;
+  job.record.mutable_job()->mutable_status()->set_checkpoint_step(DurableStep(job));
 }
 
 // Records the deaths of members whose machines have booted after the membership was formed, because nothing of them

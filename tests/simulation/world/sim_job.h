@@ -23,7 +23,7 @@ struct SavedCheckpoint {
 };
 
 inline std::string ManifestOf(int generation, int step) {
-  return std::to_string(generation) + "-" + std::to_string(step);
+  return std::to_string(generation) + "-" + std::to_string(step) + "-sim";
 }
 
 // Holds what exists of a job outside the coordinator's records. It is needed once those records are lost.
