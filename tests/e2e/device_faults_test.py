@@ -73,6 +73,14 @@ class DeviceFaultsTest(ClusterTest):
     def test_a_device_that_hangs(self):
         self.run_with("hang", "backward")
 
+    def test_a_report_of_wrong_use_is_not_taken_for_a_death(self):
+        cluster, spec, _ = self.broken({"n2": f"misuse at {COUNT} of backward"})
+        self.end(cluster, spec)
+        with self.assertRaisesRegex(AssertionError, "used wrongly: a test has asked for a report at 'backward'"):
+            cluster.check_reports()
+        for report in cluster.reports.iterdir():
+            report.unlink()
+
     def test_a_context_lost_while_a_snapshot_is_copied(self):
         self.assert_said(self.run_with("lose-context", "snapshot", count=2), "code 75", "a test has broken 'snapshot'")
 

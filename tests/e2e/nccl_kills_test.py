@@ -17,10 +17,14 @@ STEPS = int(os.environ.get("REKINDLE_KILL_STEPS", 120))
 LONG = 800
 # The others have gone on when they have made `MORE` steps after the kill.
 MORE = 5
-# A rank is killed at each of these points: before, in and after joining NCCL, in the first exchange and in a later one,
-# between the exchange and the update, in the update, and while a snapshot is split and copied.
-POINTS = ("1 of NCCL join", "1 of NCCL joining", "1 of NCCL start", "25 of NCCL start", "25 of NCCL poll",
-          "20 of backward", "20 of accumulate", "20 of squares", "20 of update", "2 of split", "2 of snapshot")
+# Gradients are exchanged in buckets of so many bytes, so that a step has several of them.
+BUCKET = 16384
+# A rank is killed at each of these points: before, in and after joining NCCL, in the first exchange and in later ones,
+# also of other buckets of one step, between the exchange and the update, in the update, and while a snapshot is split
+# and copied.
+POINTS = ("1 of NCCL join", "1 of NCCL joining", "1 of NCCL start", "25 of NCCL start", "26 of NCCL start",
+          "27 of NCCL start", "25 of NCCL poll", "20 of backward", "20 of accumulate", "20 of squares", "20 of update",
+          "2 of split", "2 of snapshot")
 POINTS = POINTS[:int(os.environ.get("REKINDLE_KILL_POINTS", len(POINTS)))]
 
 # One of the nodes `victims` has lost its trainer. `before` maps nodes to the pids that their trainers had before that.
@@ -37,7 +41,7 @@ class NcclKillsTest(ClusterTest):
         fault = {"REKINDLE_FAKE_FAULT": f"kill at {point} once in {file}"}
         names = [f"n{rank + 1}" for rank in range(world)]
         cluster = self.cluster(nodes=names, device="fake", name=f"cluster-{world}-{point.replace(' ', '-')}",
-                               worker_env=dict.fromkeys(victims, fault))
+                               env={"REKINDLE_FAKE_BUCKET": str(BUCKET)}, worker_env=dict.fromkeys(victims, fault))
         spec = small_job("job", self.text, steps=STEPS)
         # Two workers at least begin, so that another one has the state when a fault comes.
         cluster.submit({**spec, "spec": {**spec["spec"], "workers": {"min": 2, "max": world + 1}}})

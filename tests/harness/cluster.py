@@ -47,7 +47,10 @@ class Cluster:
         timeline = self.dir / "timeline"
         timeline.mkdir(exist_ok=True)
         self.timelines = Timelines(timeline)
-        self.env = {**os.environ, "REKINDLE_TIMELINE": str(timeline), **(env or {})}
+        self.reports = self.dir / "reports"
+        self.reports.mkdir(exist_ok=True)
+        self.env = {**os.environ, "REKINDLE_TIMELINE": str(timeline), "REKINDLE_FAKE_REPORTS": str(self.reports),
+                    **(env or {})}
         self.coordinator_flags, self.checkpoint_flags = list(coordinator_flags), list(checkpoint_flags)
         self.checkpoint_program = checkpoint_program
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
@@ -145,6 +148,12 @@ class Cluster:
         for name in self.machines():
             self.kill_machine(name)
         shutil.rmtree(self.shared_memory, ignore_errors=True)
+        self.check_reports()
+
+    def check_reports(self):
+        """Fails if a fake device was used wrongly. Its trainer has ended then, and the job went on without it."""
+        for report in self.reports.iterdir():
+            raise AssertionError(f"the fake device of process {report.name} was used wrongly: {report.read_text()}")
 
     def machine_folder(self, name):
         return self.dir / "coordinator" / "nodes" / name

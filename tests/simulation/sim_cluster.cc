@@ -12,6 +12,8 @@ namespace {
 
 // The jobs have `kFinishSeconds` to finish after the faults have stopped.
 constexpr double kFinishSeconds = 400;
+// The longest time for which a spending grant holds up a job. Its budget ends it in any case.
+constexpr double kLongestGrant = 3600;
 
 }  // namespace
 
@@ -61,6 +63,16 @@ std::string SimCluster::FindUnfinished() const {
   return absl::StrJoin(unfinished, "\n");
 }
 
+double SimCluster::FinishBy() const {
+  const double end = world_.options.chaos_seconds;
+  double granted = end;
+  for (const auto& [uid, record] : coordinator_.records().jobs) {
+    if (record.job().status().cost().budget() <= 0) continue;
+    granted = std::max(granted, record.granted_until() - coordinator_.clock().wall_offset());
+  }
+  return std::min(granted, end + kLongestGrant) + kFinishSeconds;
+}
+
 bool SimCluster::CompareIfSettled() {
   if (!coordinator_.IsSettled()) return false;
   checks_.answers.CompareWithFull();
@@ -77,7 +89,7 @@ std::string SimCluster::Play() {
   // Most is under way when the faults end, and little once all jobs are over. So the answers are compared then, too.
   bool is_compared = CompareIfSettled();
   faults_.Heal();
-  while (violation.empty() && !AllAreOver() && world_.queue.RunOne(end + kFinishSeconds)) {
+  while (violation.empty() && !AllAreOver() && world_.queue.RunOne(FinishBy())) {
     is_compared = is_compared || CompareIfSettled();
   }
   const std::string unfinished = FindUnfinished();

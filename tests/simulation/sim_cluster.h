@@ -39,6 +39,9 @@ class SimCluster {
   bool AllAreOver() const;
   // Returns which jobs have not succeeded and why, one in a line.
   std::string FindUnfinished() const;
+  // Returns by when the jobs have to finish. A job may have to wait for the end of its spending grant, because a budget
+  // has no room for other nodes before that.
+  double FinishBy() const;
   // Compares the coordinator's answers with those of one that looks at everything, and returns true, if nothing is
   // under way in the coordinator.
   bool CompareIfSettled();

@@ -107,6 +107,9 @@ struct TrainSpec {
   // With `sharded_state` the optimizer's moments are split into shards, and each shard is on two ranks. Otherwise every
   // rank has all moments.
   bool sharded_state = false;
+  // `nccl_bucket_bytes` is the size of the buckets in which ranks exchange gradients by NCCL, or 0 for the usual one.
+  // Tests with small models set it, because all of their gradients would be in one bucket.
+  int64_t nccl_bucket_bytes = 0;
 
   // Returns M, the number of micro-batches in a step, which is at most kMaxMicroBatches.
   int micro_batches() const { return global_batch / micro_batch; }

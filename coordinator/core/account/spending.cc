@@ -17,6 +17,9 @@ constexpr double kNothing = 1e-9;
 constexpr double kGrantedPart = 0.25;
 // A grant is renewed once the part `kRenewedPart` of it is used up.
 constexpr double kRenewedPart = 0.05;
+// A job that waits for workers makes no steps, and what is reserved for the nodes that it has cannot be spent on those
+// that it waits for. So it is granted at most `kWaitingSeconds` at a time.
+constexpr double kWaitingSeconds = 300;
 // A job gets a node only if its budget has room for the node's costs in `kLeastSeconds` seconds.
 constexpr double kLeastSeconds = 60;
 
@@ -38,12 +41,13 @@ double SlotsOf(const Shares& shares, const PriceBook& book) {
 
 // Returns what the job will cost an hour with all the nodes that were ordered for it, or with the least number of
 // workers that it runs with. A slot that is still to come costs as much as those that the job has do on average, and
-// not less than a slot can be had for: those that the job has may cost nothing.
+// not less than a slot can be had for: some that the job has may cost nothing. While none costs anything, nothing is
+// spent.
 double RateToCome(const State& state, const Job& job, double unix_now) {
   const Shares living = LivingShares(job);
   const double rate = RateOf(state.prices, living, unix_now);
   const double slots = SlotsOf(living, state.prices);
-  if (slots <= 0) return rate;
+  if (slots <= 0 || rate <= 0) return rate;
   const double wanted = std::max<double>(MinWorkers(job), static_cast<double>(job.wishes.units.size()));
   return rate + std::max(0.0, wanted - slots) * std::max(rate / slots, LowestPrice(state, job, unix_now));
 }
@@ -60,6 +64,7 @@ double Horizon(const State& state, const Job& job, double unix_now) {
   }
   const double rate = RateToCome(state, job, unix_now);
   if (job.record.job().status().cost().budget() <= 0 || rate <= 0) return seconds;
+  if (!job.active) seconds = std::min(seconds, kWaitingSeconds);
   const double left = std::max(0.0, BudgetLeft(state, job, unix_now)) / rate * kHour;
   // A job that stops because of its budget may use up the rest of the budget while it stops.
   return std::min(seconds, job.record.budget_stop().empty() ? kGrantedPart * left : left);

@@ -19,6 +19,9 @@ namespace {
 // third level.
 constexpr std::array kLevels = {50, 80};
 constexpr int kAllSpent = 100;
+// The job is looked at just when a level is reached. Amounts and times are rounded, so it may be missing so many
+// percent.
+constexpr double kRounding = 1e-7;
 // An alert comes again only if a raise of the budget brought the spent share this many percentage points below its
 // level.
 constexpr int kEaseLevels = 5;
@@ -35,15 +38,13 @@ std::string Spent(const v1::Cost& cost) {
 
 // Wakes the job when the next level of its budget is spent.
 void WakeAtLevel(const Turn& turn, Job& job) {
-  // A wake that comes a little too early, as times are rounded, would find nothing to tell.
-  constexpr double kLater = 1e-3;
   const v1::Cost& cost = job.record.job().status().cost();
   const double rate = RateOf(turn.state.prices, job.account.shares, UnixNow(turn));
   if (rate <= 0) return;
   for (const int level : kLevels) {
     const double left = cost.budget() * level / 100 - cost.spent();
     if (level <= cost.alerted_percent() || left < 0) continue;
-    return turn.Wake(job, turn.now + left / rate * kHour + kLater);
+    return turn.Wake(job, turn.now + left / rate * kHour);
   }
 }
 
@@ -59,7 +60,7 @@ void TellLevels(Turn& turn, Job& job) {
     turn.Save(job);
   }
   int reached = 0;
-  for (const int level : kLevels) reached = percent >= level ? level : reached;
+  for (const int level : kLevels) reached = percent >= level - kRounding ? level : reached;
   if (reached <= cost->alerted_percent()) return WakeAtLevel(turn, job);
   cost->set_alerted_percent(reached);
   turn.Save(job);

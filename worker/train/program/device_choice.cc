@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -110,6 +111,16 @@ ReportedDevice DescribeFake(const Flags& flags) {
   return described;
 }
 
+// Ends the process, because the device was used wrongly. The job goes on without it, as after any death, so for tests
+// REKINDLE_FAKE_REPORTS is a folder into which the report is written.
+void EndWithReport(const std::string& report) {
+  log::Error("the device is used wrongly", {{"report", report}});
+  if (const std::string folder = Environment("REKINDLE_FAKE_REPORTS"); !folder.empty()) {
+    std::ofstream(absl::StrCat(folder, "/", ::getpid())) << report << "\n";
+  }
+  std::abort();
+}
+
 // For tests, REKINDLE_FAKE_START makes the device one that cannot be used. It has the words of its driver.
 absl::StatusOr<TrainerDevice> MakeFake(const Flags& flags) {
   if (const std::string why = Environment("REKINDLE_FAKE_START"); !why.empty()) {
@@ -117,16 +128,14 @@ absl::StatusOr<TrainerDevice> MakeFake(const Flags& flags) {
   }
   TrainerDevice made;
   device::FakeOptions options{.seed = common::Xxh3_64(flags.trainer.data(), flags.trainer.size()),
-                              .on_report = [](const std::string& report) {
-                                log::Error("the device is used wrongly", {{"report", report}});
-                                std::abort();
-                              }};
+                              .on_report = EndWithReport};
   if (flags.device_memory > 0) options.memory_bytes = static_cast<int64_t>(flags.device_memory);
   if (int64_t bytes = 0; absl::SimpleAtoi(Environment("REKINDLE_FAKE_MEMORY"), &bytes)) options.memory_bytes = bytes;
+  (void)absl::SimpleAtoi(Environment("REKINDLE_FAKE_BUCKET"), &made.nccl_bucket_bytes);
   if (const std::string planned = Environment("REKINDLE_FAKE_FAULT"); !planned.empty()) {
     absl::StatusOr<FaultPlan> plan = ParseFaultPlan(planned);
     if (!plan.ok()) return plan.status();
-    made.fault = std::make_shared<PlannedFault>(*std::move(plan));
+    made.fault = std::make_shared<PlannedFault>(*std::move(plan), EndWithReport);
     options.before_run = [fault = made.fault.get()](device::Queue queue, const char* name) {
       fault->BeforeOperation(queue, name);
     };

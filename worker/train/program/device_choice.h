@@ -24,6 +24,8 @@ struct TrainerDevice {
   std::shared_ptr<PlannedFault> fault;
   std::unique_ptr<device::Device> device;
   device::NcclParts nccl;
+  // `nccl_bucket_bytes` is what a test has set for a fake device, or 0 (TrainSpec).
+  int64_t nccl_bucket_bytes = 0;
   // `described` is what the coordinator is told of a GPU.
   std::optional<ReportedDevice> described;
 };

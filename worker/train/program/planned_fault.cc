@@ -21,7 +21,8 @@ constexpr std::pair<const char*, Fault> kFaults[] = {{"kill", Fault::kKill},
                                                      {"hang", Fault::kHang},
                                                      {"fail", Fault::kFail},
                                                      {"lose-context", Fault::kLoseContext},
-                                                     {"lose-device", Fault::kLoseDevice}};
+                                                     {"lose-device", Fault::kLoseDevice},
+                                                     {"misuse", Fault::kMisuse}};
 
 const char* PointOf(comm::FakeNcclCall call) {
   switch (call) {
@@ -87,6 +88,8 @@ void PlannedFault::BeforeOperation(device::Queue queue, const char* name) {
       return device_->LoseContext(absl::StrCat("a test has broken '", name, "'"));
     case Fault::kLoseDevice:
       return device_->LoseDevice(absl::StrCat("a test has broken '", name, "'"));
+    case Fault::kMisuse:
+      return on_report_(absl::StrCat("a test has asked for a report at '", name, "'"));
   }
 }
 

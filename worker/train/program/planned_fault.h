@@ -10,10 +10,12 @@
 //   fail           the operation or the call fails
 //   lose-context   the device's memory is lost
 //   lose-device    the device does not answer any more
+//   misuse         the device reports that it is used wrongly
 #ifndef REKINDLE_WORKER_TRAIN_PROGRAM_PLANNED_FAULT_H_
 #define REKINDLE_WORKER_TRAIN_PROGRAM_PLANNED_FAULT_H_
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -24,7 +26,7 @@
 namespace rekindle::train {
 
 struct FaultPlan {
-  enum class Fault { kKill, kStop, kHang, kFail, kLoseContext, kLoseDevice };
+  enum class Fault { kKill, kStop, kHang, kFail, kLoseContext, kLoseDevice, kMisuse };
   Fault fault = Fault::kKill;
   int count = 0;
   std::string point;
@@ -37,7 +39,9 @@ absl::StatusOr<FaultPlan> ParseFaultPlan(const std::string& text);
 // Brings the fault about. The class is thread-safe and has to outlive the device.
 class PlannedFault {
  public:
-  explicit PlannedFault(FaultPlan plan) : plan_(std::move(plan)) {}
+  // `on_report` is what the device calls with a report.
+  explicit PlannedFault(FaultPlan plan, std::function<void(const std::string&)> on_report = nullptr)
+      : plan_(std::move(plan)), on_report_(std::move(on_report)) {}
 
   // Names the device that is lost or hangs. It must be called before the device runs anything.
   void SetDevice(device::FakeDevice& device) { device_ = &device; }
@@ -50,6 +54,7 @@ class PlannedFault {
   void EndProcess() const;
 
   const FaultPlan plan_;
+  const std::function<void(const std::string&)> on_report_;
   device::FakeDevice* device_ = nullptr;
   std::atomic<int> seen_ = 0;
   // `hangs_` says that calls of NCCL at the point hang from now on.

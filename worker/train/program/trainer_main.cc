@@ -288,6 +288,7 @@ absl::Status RunJob(const Flags& flags, JobRuntime& runtime, TrainerJob job, com
   if (!opened.ok()) return absl::IsCancelled(opened.status()) ? absl::OkStatus() : opened.status();
   EngineOptions options = OptionsOf(flags, job, opened->data, *found, opened->probe);
   options.device = device->described;
+  options.spec.nccl_bucket_bytes = device->nccl_bucket_bytes;
   const OpenStore open_store = OpenerOf(flags, job);
   const auto checkpoints = OpenCheckpoints(job, open_store);
   if (!checkpoints.ok()) return checkpoints.status();

@@ -64,7 +64,8 @@ absl::Status StepRunner::Allocate() {
 void StepRunner::CutFor(const device::Exchange& exchange) {
   const int64_t element_bytes = spec_.sixteen_bit ? kWireBytes : reduced_.element_bytes();
   const bool by_nccl = exchange.transport() == device::Transport::kNccl;
-  const int64_t elements = by_nccl ? device::kMostReducedBytes / element_bytes : kBucketElements;
+  const int64_t nccl_bytes = spec_.nccl_bucket_bytes > 0 ? spec_.nccl_bucket_bytes : device::kMostReducedBytes;
+  const int64_t elements = by_nccl ? std::max<int64_t>(1, nccl_bytes / element_bytes) : kBucketElements;
   if (std::exchange(bucket_elements_, elements) == elements) return;
   buckets_ = CutIntoBuckets(model_.layout(), elements);
   readiness_ = BucketReadiness(&buckets_);
