@@ -31,7 +31,7 @@ class Settings:
     exact: bool
     data_workers: int | None
     prefetch: int
-    nice: int
+    nice: int = 0
 
     @property
     def dtype(self) -> torch.dtype | None:
